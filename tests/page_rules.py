@@ -13,7 +13,7 @@ from bookpress.notebooks.source import PARAMETERS_TAG, title_of
 from prose import plain
 
 #: The two headings that close a page, and those of a page that has not the form of the third edition yet.
-CLOSING, OLD_CLOSING = ["What to remember", "Exercises"], ["What was learned", "To try"]
+CLOSING = ["What to remember", "Exercises"]
 
 LONGEST_CELL = 20
 #: Words outside of folds, and words before the first figure or table.
@@ -71,14 +71,15 @@ def _begins(place: str, number: str) -> bool:
 
 def rhythm_faults(source: NotebookNode) -> list[str]:
     """Where a notebook breaks the rhythm of a page; empty for a page that reads well."""
-    new = CLOSING[0] in headings(source)
-    faults = [*_long_headings(source), *_long_cells(source), *_claims_left_open(source), *_bound_again(source)]
-    return [*faults, *(_new_form(source) if new else _closing(source, OLD_CLOSING))]
+    rules = (_form, _long_headings, _long_cells, _claims_left_open, _bound_again, _folds_within_lines)
+    return [fault for rule in rules for fault in rule(source)]
 
 
-def _new_form(source: NotebookNode) -> Iterator[str]:
-    """A page of the third edition: the idea and a picture first, a sentence after each figure, exercises at the end."""
-    yield from _closing(source, CLOSING)
+def _form(source: NotebookNode) -> Iterator[str]:
+    """The idea and a picture first, a sentence after each figure, exercises at the end."""
+    if headings(source)[-2:] != CLOSING:
+        yield f"a page ends with the sections '{CLOSING[0]}' and '{CLOSING[1]}'"
+        return
     yield from _figures_without_prose(source)
     opening = re.sub(r"^#[^\n]*\n|^\*.*?\*\n", "", source.cells[0].source, flags=re.MULTILINE | re.DOTALL).strip()
     if "$" in re.split(r"(?<=[.?!])\s", opening)[0]:
@@ -142,11 +143,6 @@ def _figures_without_prose(source: NotebookNode) -> Iterator[str]:
             yield f"no sentence after a figure: {_first_line(cell)}"
 
 
-def _closing(source: NotebookNode, closing: list[str]) -> Iterator[str]:
-    if headings(source)[-2:] != closing:
-        yield f"a page ends with the sections '{closing[0]}' and '{closing[1]}'"
-
-
 def _bound_again(source: NotebookNode) -> Iterator[str]:
     """A parameter means the same in all cells, or a reader who changes it changes half of the page."""
     parameters: set[str] = set()
@@ -160,6 +156,13 @@ def _bound_again(source: NotebookNode) -> Iterator[str]:
             parameters = bound
         else:
             yield from (f"the parameter {name!r} is set again: {_first_line(cell)}" for name in bound & parameters)
+
+
+def _folds_within_lines(source: NotebookNode) -> Iterator[str]:
+    """A fold behind the words of a long paragraph is shown as text: HTML inside a line is escaped."""
+    for cell in source.cells:
+        lines = cell.source.split("\n") if cell.cell_type == "markdown" else []
+        yield from (f"a fold must begin its line: {line!r}" for line in lines if re.search(r"\S.*<details>", line))
 
 
 def _first_line(cell: NotebookNode) -> str:

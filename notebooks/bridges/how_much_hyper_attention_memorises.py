@@ -11,10 +11,10 @@
 # *Between Theorem 1 and Proposition 2 of Memorization Capacity of Multi-Head Attention in Transformers and Definition
 # G.3 of A Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
-# How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs or triples
-# of tokens, and there are far more of these than tokens. Does HyperAttention therefore store far more answers, and how
-# large must a layer be for each answer? The two papers do not ask this question. We find the exact number, which also
-# says something new about ordinary attention.
+# How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs or
+# triples of tokens, and there are far more of these than tokens. Does HyperAttention therefore store far more
+# answers, and how large must a layer be for each answer? Neither paper answers this question. We find the exact
+# number, which also says something new about ordinary attention.
 
 # %%
 from itertools import pairwise, product
@@ -138,7 +138,7 @@ show.figure(
 # $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. At order 2 even the condition on sums can
 # go: {claim:ref}`queries need only differ <memorization/queries-that-differ>` from each other, from each other's
 # opposites and from 0. If the answers are known when the heads are built, {claim:ref}`pairs of heads
-# <memorization/pairs-of-heads>` store more than the rank. With separate contexts we find:
+# <memorization/pairs-of-heads>` store more than the rank. With separate contexts, we find the following.
 #
 # <!-- claim bridges/bridge-3-3 -->
 # <blockquote>
@@ -429,9 +429,9 @@ claim.verdict()
 # </details>
 #
 # ## Also on this page
-# ### What a head buys, and what a number buys
-# When we raise the order, a head also becomes larger, because it needs a value for every entry of the list of products.
-# Do we store more for the size of the head?
+# ### What a head adds, and what an entry adds
+# When we raise the order, a head also becomes larger, because it needs a value for every entry of the list of
+# products. Do we store more in proportion to the size of the head?
 #
 # <!-- claim bridges/bridge-3-4 -->
 # <blockquote>
@@ -478,11 +478,11 @@ show.figure(
     fig,
     name="bought",
     caption="What a head adds to the rank in one context, and the same number divided by the head's value entries.",
-    alt="Two bar charts over the orders. The bars on the left rise from order to order, those on the right fall.",
+    alt="Two bar charts over the orders. The bars on the left rise from order to order, and those on the right fall.",
 )
 
 # %% [markdown]
-# We see that a head adds 2, 8 and 26 dimensions, while an entry of the head's values adds 0.4, 0.32 and 0.21. With
+# We see that a head adds 2, 8 and 26 dimensions, while each of the head's value entries adds 0.4, 0.32 and 0.21. With
 # separate contexts, our control, an entry adds exactly one dimension at every order.
 
 # %%

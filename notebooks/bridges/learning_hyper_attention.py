@@ -395,9 +395,9 @@ from_heads = sum(linear_hyper_attention(noisy, score, value, "le")[:, -1] for sc
 by_heads = (from_heads - labels).square().mean()
 
 # %% [markdown]
-# What do heads reach without this regression? With the values fixed, finding the scores is a regression, and vice
-# versa. We alternate between the two regressions, and no step raises the loss. We try one head and four heads, from
-# several starts.
+# What loss do heads reach without this regression? With the values fixed, finding the scores is a regression, and
+# vice versa. We alternate between the two regressions, and no step raises the loss. We try one head and four heads,
+# from several starts.
 
 # %%
 noisy_matrix = score_value_features(noisy[:, -1], noisy, 3, "le")
@@ -520,7 +520,7 @@ show.table(
 # input adds rank.
 #
 # ### Against gradient descent
-# We choose four tasks. In *colliding agents*, each agent pays 1 for every agent within reach on a loop of heights
+# We take four tasks. In *colliding agents*, each agent pays 1 for every agent within reach on a loop of heights
 # (order 2, one-hot). In *ternary synergies*, one random table says which triples of types are allied, and a second
 # table says what a pair of types adds ($j<k$, order 3, one-hot). The other two are one-head teachers on Gaussian
 # tokens: one of order 3, summed over ordered tuples, and one of order 4, summed over all tuples.
@@ -649,14 +649,15 @@ axis.legend(loc="center right")
 show.figure(
     fig,
     name="errors",
-    caption="Relative error at longer inputs. Each disc is a start of gradient descent, at the best of three rates; "
-    "the triangle is the regression on the same samples.",
-    alt="Four columns on a logarithmic axis. Triangles below 1e-13 in each; discs between 1e-3 and 1, far above.",
+    caption="Relative error at longer inputs. Each dot is a start of gradient descent, at the best of three rates; "
+    "each triangle is the regression on the same samples.",
+    alt="Four columns on a logarithmic axis. Triangles below 1e-13 in each; dots between 1e-3 and 1, far above.",
 )
 
 # %% [markdown]
-# We see all triangles at rounding level, and all discs many orders of magnitude above this level. With $d^{s-1}$ heads,
-# the mean exponents of the error on the two teachers are $-1.0$ and $-0.7$, instead of $-0.7$ and $-0.6$ with one head.
+# We see all triangles at rounding level, and all dots many orders of magnitude above this level. With $d^{s-1}$
+# heads, the mean exponents of the error on the two teachers are $-1.0$ and $-0.7$, instead of $-0.7$ and $-0.6$ with
+# one head.
 #
 # ## How we checked
 # For the features, we require agreement up to rounding errors and the exact rank. As controls, the kernel of the next
@@ -693,7 +694,7 @@ claim.control.at_most("one head: the same", one_head.min(), 1e-3)
 claim.verdict()
 
 # %% [markdown]
-# Here the control is one sample fewer.
+# Here the control has one sample fewer.
 
 # %%
 named = {str(kind): found for kind, found in recovered.items()}

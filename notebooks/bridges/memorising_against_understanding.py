@@ -78,7 +78,7 @@ schematic.text(axis, (sentence[3][0], 0.2), "copy", schematic.BLUE, 9)
 show.figure(
     fig,
     name="two-students",
-    caption="The same task, learnt by heart and by its rule.",
+    caption="The same task, learned by heart and by its rule.",
     alt="Above, six boxes, heads 1 to 6, with the numbers of sentences that they store: 5, 4, 4, 4, 4 and 3. Below, "
     "the sentence Mr Wood sat ran Mr in boxes, and the next word, Wood. An arrow leads from the last Mr to the first "
     "Wood, and another one from there to the next word.",
@@ -193,7 +193,7 @@ means = {heads: [sum(one[0][group] for one in found) / draws for group in range(
 show.table(
     ["heads", "sentences stored", "numbers in the layer", "stored: right", "fresh: right", "unseen outputs: right"],
     [[heads, heads * (length - 1) + 1, tried[heads][0][2], *means[heads]] for heads in counts],
-    caption="Mean shares over the draws. The single head of Lemma 3.1 has all three at 1.",
+    caption="Mean fractions over the draws. For the single head of Lemma 3.1, all three are 1.",
 )
 
 # %%
@@ -201,15 +201,15 @@ fig, axis = show.axes(width=5.6, height=3.2)
 for group, (name, marker) in enumerate(zip(("stored", "fresh", "unseen outputs"), show.MARKERS, strict=False)):
     axis.semilogx(counts, [means[heads][group] for heads in counts], marker=marker, label=name, base=2)
 axis.axhline(1 / outputs, color="grey", linestyle=":", label="a guess among the outputs")
-axis.set(xlabel="heads", ylabel="share of right answers", ylim=(-0.05, 1.05))
+axis.set(xlabel="heads", ylabel="fraction of right answers", ylim=(-0.05, 1.05))
 axis.legend(loc="center left", fontsize=8)
 show.figure(
     fig,
     name="shares",
-    caption="Right answers of the layer that has stored sentences, against its heads. The look-up of a single head is "
-    "right on all of them.",
+    caption="Fraction of right answers of the layer that has stored sentences, against its number of heads. The "
+    "single head that looks up is right on all sentences.",
     alt="Three curves against the number of heads. Stored sentences: one throughout. Fresh ones: slowly rising from "
-    "about the share of a guess, far below one. Unseen outputs: zero throughout.",
+    "about the level of a guess, far below one. Unseen outputs: zero throughout.",
 )
 
 # %% [markdown]
@@ -311,7 +311,7 @@ claim.verdict()
 #   layer with fixed keys and queries stores more than $d$ sentences per head, so a whole task is out of reach.
 # - Looking up takes one head, but it is right only if the labels follow the rule.
 # - A layer that has stored sentences of a rule does not know the rule: most fresh sentences are wrong, and it never
-#   answers with a word that it has not seen as an answer.
+#   answers with a word that it has never seen as an answer.
 #
 # ## Exercises
 #

@@ -11,9 +11,9 @@
 # *Between Lemma 2.2 of Learning Linear Attention in Polynomial Time and Lemma 1 and Theorem 2 of Looped Transformers as
 # Programmable Computers.*
 #
-# Two of the papers in this book turn a transformer with frozen weights into a computer, in three ways altogether. Can
-# all three computers do the same work, and which of them does this work at the lowest cost? We give them a machine that
-# adds one to a binary number, and a machine that recognises palindromes.
+# Two of the papers in this book turn a transformer with frozen weights into a computer, in three different ways. Can
+# all three computers do the same work, and which of them does this work at the lowest cost? We give them a machine
+# that adds one to a binary number, and a machine that recognises palindromes.
 
 # %%
 import math
@@ -101,20 +101,20 @@ show.figure(
 )
 
 # %% [markdown]
-# We see three ways to keep the head: in a token, in the program counter, or in an address. Each way has a cost that we
-# can count. For these four steps linear attention prints 46 tokens. At each step it prints six tokens of work and the
-# tape, which grows by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program has 35. We compile
-# both below. If we add one more cell to the tape, SUBLEQ needs 14 more instructions, and FLEQ needs none.
+# We see three ways to keep the head: in a token, in the program counter, or in an address. Each way has a cost that
+# we can count. For these four steps, linear attention writes 46 tokens. At each step it writes six tokens of work and
+# the tape, which grows by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program has 35. We
+# compile both below. If we add one more cell to the tape, SUBLEQ needs 14 more instructions, and FLEQ needs none.
 #
 # ## What we prove
 # A *SUBLEQ* instruction $(a,b,c)$ subtracts cell $a$ of the memory from cell $b$ and jumps to instruction $c$ if the
-# result is at most 0. Such an instruction names its cells once and for all. A *FLEQ* instruction applies a function to
-# two cells, stores the result in a third, and may also jump. A *pointer move* is a FLEQ instruction that changes an
-# address in another instruction. For the looped transformers see {claim:ref}`Lemma 1 <looped-transformers/lemma-1>` and
-# {claim:ref}`Theorem 2 <looped-transformers/theorem-2>`, and for linear attention see
-# {claim:ref}`Lemma 2.2 <linear-attention/lemma-2-2>`.
+# result is at most 0. The cells of such an instruction are fixed. A *FLEQ* instruction applies a function to two
+# cells, stores the result in a third, and may also jump. A *pointer move* is a FLEQ instruction that changes an
+# address in another instruction. For the looped transformers see {claim:ref}`Lemma 1 <looped-transformers/lemma-1>`
+# and {claim:ref}`Theorem 2 <looped-transformers/theorem-2>`, and for linear attention see {claim:ref}`Lemma 2.2
+# <linear-attention/lemma-2-2>`.
 #
-# First, all three transformers run our machines:
+# First, all three transformers run our machines.
 #
 # <!-- claim bridges/bridge-1-3 -->
 # <blockquote>
@@ -128,7 +128,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# For the two looped transformers, we can also say how large a program any machine needs:
+# For the two looped transformers, we can also say how large a program any machine needs.
 #
 # <!-- claim bridges/bridge-1-1 -->
 # <blockquote>
@@ -162,9 +162,9 @@ show.figure(
 # subtraction, and jumps to the block of the next pair. Some instruction must name each cell that the program changes,
 # so a program with one memory cell per cell of the tape cannot be shorter than the tape.
 #
-# In FLEQ, one instruction reads the letter under the head and another writes it. To move the head, we add 1 or $-1$ to
-# the address in both instructions. Between reading and writing, a search by halving finds the machine's rule. The
-# length of the tape plays no part in the program.
+# In FLEQ, one instruction reads the letter under the head and another writes it. To move the head, we add 1 or $-1$
+# to the address in both instructions. Between reading and writing, a search by halving finds the machine's rule. The
+# program does not depend on the length of the tape.
 #
 # <details><summary>Proof of Bridge 1.1</summary>
 #
@@ -256,8 +256,8 @@ show.table(
         for name, of_job in zip(jobs, ways, strict=True)
         for way in of_job
     ],
-    caption="A pass is one application of all layers: a token in linear attention, an instruction in the other two. "
-    "Passes are counted up to the situation in which the machine halts.",
+    caption="A pass is one application of all layers: one token in linear attention, one instruction in the other "
+    "two. Passes are counted up to the situation in which the machine halts.",
 )
 seconds = {way.name: sum(of_job[place].seconds for of_job in ways) for place, way in enumerate(ways[0])}
 print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
@@ -273,9 +273,9 @@ print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 # $e^{-2\lambda}$.
 #
 # ### What grows
-# Let the number consist of ones only, which makes the work as long as it can be for the number's length. We count the
-# layers that the computer goes through one after another, and the columns at the end. In linear attention, these
-# columns are all tokens; in the two looped transformers, they are the scratchpad, memory and program.
+# Let the number consist of ones only, which takes the most work for a given length. We count the layers that the
+# computer goes through one after another, and the columns at the end. In linear attention, these columns are all
+# tokens; in the two looped transformers, they are the scratchpad, memory and program.
 
 # %%
 lengths = sorted({count for count in (2, 4, 8, 16, 24, 32, 48, 64, longest) if count <= longest})
@@ -309,8 +309,8 @@ show.figure(
     fig,
     name="growth",
     caption="Adding one to a number of ones. Left: layers gone through one after another, passes times depth. Right: "
-    "columns at the end. Linear attention prints the whole tape after each step, and so pays with the square of the "
-    "length; the others change their tape in place.",
+    "columns at the end. Linear attention writes the whole tape after each step, so its cost grows with the square "
+    "of the length; the others change their tape in place.",
     alt="Two panels with three rising curves each on logarithmic axes. Left: the curve of linear attention is lowest "
     "at two digits and has twice the slope of the others. Right: linear attention rises steepest and ends above; the "
     "curve of FLEQ is nearly flat.",
@@ -324,7 +324,7 @@ show.figure(
 # ## How we checked
 # In addition to our two machines, we compile random machines, run the programs under the interpreters of SUBLEQ and
 # FLEQ, and compare every situation with a plain simulator. Each control breaks something that the computer relies on:
-# integers large enough for the letters, a pointer that moves, old entries that are removed from memory, or a sharp
+# integers large enough for the letters, a pointer that moves, the removal of old entries from memory, or a sharp
 # softmax.
 #
 # ### A Turing machine as a SUBLEQ program

@@ -39,7 +39,7 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # A layer of linear attention runs Turing machines on a tape of two cells, each 0 or 1. There are four such tapes. A
-# layer that runs a machine which changes nothing must print the tape again, so it has to remember which of the four
+# layer that runs a machine which changes nothing must write the tape again, so it has to remember which of the four
 # tapes it was given. How wide must its tokens be?
 #
 # The layer remembers its tokens only through a table of sums. Let each token be a single number, −1, 0 or 1. The table
@@ -103,10 +103,10 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# For a machine that never moves and never changes a letter, the layer prints the whole tape again in the second step.
-# It computes each new token only from $G$ and the last token. Two tapes with the same $G$ and the same last token would
-# therefore be printed alike, so we need at least as many pairs of a $G$ and a last token as there are tapes. We can
-# count the pairs, because $G$ is symmetric and its entries are integers from $-c$ to $c$.
+# For a machine that never moves and never changes a letter, the layer writes the whole tape again in the second step.
+# It computes each new token only from $G$ and the last token. Two tapes with the same $G$ and last token would
+# therefore give the same output, so we need at least as many pairs of a $G$ and a last token as there are tapes. We
+# can count the pairs, because $G$ is symmetric and its entries are integers from $-c$ to $c$.
 #
 # <details><summary>Proof of Bridge 5.1</summary>
 #
@@ -146,7 +146,7 @@ print(f"{len(tapes)} tapes, {different} different memories")
 
 
 # %% [markdown]
-# Then, for longer and longer tapes, we compare the smallest width that the count allows with the width of the
+# Then, for tapes of growing length, we compare the smallest width that the count allows with the width of the
 # construction.
 
 
@@ -189,14 +189,14 @@ claim.verdict()
 
 # %% [markdown]
 # ## Also on this page
-# ### What is general position worth for tuples?
+# ### How much does general position help tuples?
 # The paper on memorization conjectures that a layer of $H$ heads memorises a number of examples of order $Hd$ if all
 # tokens are in *general position*, which means that every $d$ of them are independent (Appendix I.1). This number is
 # the rank of a matrix $Z$, whose rows are the weighted means of tokens that the heads compute. For *almost all*
-# examples, we know that the rank is $Hd$ (Bridge 3.3). For *all* examples in general position, the best heads reach at
-# least $d+(H-1)(d-\lceil d/n\rceil)$, and on some examples they reach no more, as
-# {claim:ref}`the page of the conjecture <memorization/conjecture-i-1>` proves. The data of the paper's Proposition 5,
-# in which the entries of every token have the same sum, are between the two.
+# examples, we know that the rank is $Hd$ (Bridge 3.3). For *all* examples in general position, the best heads reach
+# at least $d+(H-1)(d-\lceil d/n\rceil)$, and on some examples they do not reach more, as {claim:ref}`the page of the
+# conjecture <memorization/conjecture-i-1>` proves. The data of the paper's Proposition 5, in which the entries of
+# every token have the same sum, are between the two.
 #
 # <!-- claim bridges/bridge-5-2 -->
 # <blockquote>

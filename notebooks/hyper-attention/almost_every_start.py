@@ -10,9 +10,9 @@
 # # Beyond Theorem 4.4 · Zero loss from almost every start
 # *Our addition to Theorem 4.4 of Ustaomeroglu and Qu (Section 4.1).*
 #
-# Theorem 4.4 starts the training of an attention layer with care: all scores are zero, and all values are positive. In
-# practice, we start anywhere. Can the flow then get stuck above zero? It can, but we prove that you would have to aim
-# very well: such starts have measure zero. With several outputs, however, there are real traps.
+# Theorem 4.4 starts training carefully: all scores are zero, and all values are positive. In practice, training starts
+# from random weights. Can gradient flow then get stuck above zero loss? It can, but we prove that such starts have
+# measure zero. With several outputs, however, there are real traps.
 
 # %%
 import torch
@@ -47,10 +47,10 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Take a single symbol and a single sequence of one token. The layer multiplies a score $C$ by a value $w$, the target
-# is 1, and the loss is $(Cw-1)^2$. From $(C,w)=(1,-1)$ the gradient is $2(Cw-1)(w,C)=(4,-4)$, so both numbers shrink
-# at the same speed and remain opposite: the flow runs into $(0,0)$, where the loss is 1 and the gradient is 0. From
-# $(0.9,-1)$ it passes the axis and ends on the curve $Cw=1$.
+# Take a single symbol and one token. The layer multiplies a score $C$ by a value $w$, the target is 1, and the loss is
+# $(Cw-1)^2$. From $(C,w)=(1,-1)$ the gradient is $2(Cw-1)(w,C)=(4,-4)$, so both numbers shrink at the same speed and
+# remain opposite: the flow runs into $(0,0)$, where the loss is 1 and the gradient is 0. From $(0.9,-1)$, it crosses
+# the axis $C=0$ and ends on the curve $Cw=1$.
 
 # %%
 axis_points = torch.linspace(-2, 2, 41, dtype=torch.float64)
@@ -79,13 +79,14 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that every arrow off the dashed line ends on the blue curve. The line has no area.
+# Off the dashed line, which has zero area, the flow ends on the blue curve.
 #
 # ## The statement
 # As on {doc}`the page of Theorem 4.4 </notebooks/hyper-attention/theorem_4_4_gradient_flow>`, $C$ and $w$ are in
-# one-hot coordinates, $G_\mu=\sum_ns^{(n)}_\mu s^{(n)}s^{(n)\top}$ holds the data, $\zeta$ is the least singular value
-# of the data matrices, and $E=C\,\mathrm{diag}(w)-T^*$ is the error. If no layer fits the targets, $T^*$ is their
-# least-squares fit. We write $L=\frac1B\sum_\mu E_\mu^\top G_\mu E_\mu$, the loss less its least-squares value.
+# one-hot coordinates, $s^{(n)}$ are the symbol counts of sequence $n$, $G_\mu=\sum_ns^{(n)}_\mu s^{(n)}s^{(n)\top}$
+# summarises the data, $\zeta$ is the smallest singular value of the data matrices, and $E=C\,\mathrm{diag}(w)-T^*$ is
+# the error. If no layer fits the targets, $T^*$ is their least-squares fit. We write
+# $L=\frac1B\sum_\mu E_\mu^\top G_\mu E_\mu$, the loss minus its least-squares value.
 #
 # <!-- claim hyper-attention/almost-every-start -->
 # <blockquote>
@@ -93,23 +94,24 @@ show.figure(
 # **Beyond Theorem 4.4 (Gradient flow reaches zero loss from almost every start)**
 #
 # Let the data be versatile (Assumption 4.2) and $d_2=1$. For any targets and any invertible embedding, the second
-# derivative has a negative eigenvalue at every critical point with $L>0$. If the codes are orthonormal, the flow
-# converges to $L=0$ from almost every $C(0)$, $w(0)$, in the end exponentially. If, moreover,
+# derivative of the loss has a negative eigenvalue at every critical point with $L>0$. If the codes are orthonormal, the
+# flow converges to $L=0$ from almost every $C(0)$, $w(0)$, and the final decay is exponential. If, moreover,
 # $w_\nu(0)^2-\|C_{:,\nu}(0)\|^2\ge c>0$ for all $\nu$, then $L(t)\le L(0)\,e^{-4c\zeta^2t/B}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# If the codes are not orthonormal, we know less.
+# If the codes of the symbols are not orthonormal, we know less. Let $T_{\mu\nu}=C_{\mu\nu}w_\nu$.
 #
 # <!-- claim hyper-attention/skew-codes -->
 # <blockquote>
 #
-# **Beyond Theorem 4.4 (Below a threshold, codes need not be orthogonal)**
+# **Beyond Theorem 4.4 (Below a threshold of the loss, codes need not be orthogonal)**
 #
-# For any invertible embedding let $\ell=\min_\nu\frac1B\sum_\mu(T^*_{\mu\nu})^2/(G_\mu^{-1})_{\nu\nu}$, with versatile
-# data, $d_2=1$ and no zero column in $T^*$. If $L(t_0)<\ell$, the flow is bounded and $L$ goes to 0 exponentially. From
-# almost every start, $L$ goes to 0, or the flow is unbounded and $L\ge\ell$ at all times.
+# Let the data be versatile, $d_2=1$ and $T^*$ without a zero column. For any invertible embedding, let
+# $\ell=\min_\nu\frac1B\sum_\mu(T^*_{\mu\nu})^2/(G_\mu^{-1})_{\nu\nu}$. If $L(t_0)<\ell$, the flow is bounded and $L$
+# goes to 0 exponentially. From almost every start, either $L$ goes to 0, or the flow is unbounded and $L\ge\ell$ at all
+# times.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -122,25 +124,26 @@ show.figure(
 # **Beyond Theorem 4.4 (With two outputs the flow can be trapped)**
 #
 # With several outputs, a critical point has a direction of negative curvature if $C_{:,\nu}=0$ or $W_\nu=0$ for some
-# $\nu$ such that $(G_\mu E_\mu)_\nu\ne0$ for some $\mu$. Not all with $L>0$ have one: on the sequences 122 and 112,
-# with the target $C^*=\begin{pmatrix}17&5\\5&17\end{pmatrix}$, $W^*=\begin{pmatrix}17&-11\\17&11\end{pmatrix}$, the
-# layer $C=\begin{pmatrix}38&95\\95&38\end{pmatrix}$, $W=\begin{pmatrix}3&1\\3&-1\end{pmatrix}$ is a local minimum with
-# $L=281250$. The flow from an open set of starts ends at rescaled copies of it, with the same loss.
+# $\nu$ such that $(G_\mu E_\mu)_\nu\ne0$ for some $\mu$. Not every critical point with $L>0$ has such a direction. On
+# the sequences 122 and 112, with the target $C^*=\begin{pmatrix}17&5\\5&17\end{pmatrix}$,
+# $W^*=\begin{pmatrix}17&-11\\17&11\end{pmatrix}$, the layer $C=\begin{pmatrix}38&95\\95&38\end{pmatrix}$,
+# $W=\begin{pmatrix}3&1\\3&-1\end{pmatrix}$ is a local minimum with $L=281250$. The flow from an open set of starts ends
+# at rescaled copies of this layer, which have the same loss.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # Suppose that the flow rests at a point with $L>0$. Then $G_\mu E_\mu\ne0$ for some $\mu$, say in entry $\nu$. The
-# gradient in $C_{\mu\nu}$ is this entry times $w_\nu$, so $w_\nu=0$. Now move $w_\nu$ a little, and $C_{\mu\nu}$ a lot.
-# The product of the two moves changes the loss to second order, with a sign that we choose: the point is a saddle. Only
-# a set of measure zero flows into saddles.
+# gradient in $C_{\mu\nu}$ is proportional to this entry times $w_\nu$, so $w_\nu=0$. Now move $w_\nu$ a little, and
+# $C_{\mu\nu}$ a lot. The product of the two moves changes the loss, with a sign that we can choose: the point is a
+# saddle. Only a set of starts of measure zero flows into saddles.
 #
-# The flow cannot run away instead. For every symbol it conserves $w_\nu^2-\|C_{:,\nu}\|^2$, and a bounded loss bounds
-# the product of $w_\nu$ and $C_{:,\nu}$.
+# Nor can the flow diverge. For every symbol, it conserves $w_\nu^2-\|C_{:,\nu}\|^2$, and a bounded loss bounds the
+# product of $w_\nu$ and $C_{:,\nu}$.
 #
-# Several outputs break the first step: the gradient is then an inner product with $W_\nu$, which can vanish although
-# $W_\nu$ does not.
+# With several outputs, the first step fails: the gradient is then an inner product with $W_\nu$, which can be zero
+# although $W_\nu$ is not.
 #
 # <details><summary>Proof of the statement on almost every start</summary>
 #
@@ -235,8 +238,8 @@ show.figure(
 #
 # ## See it run
 # ### Random starts
-# We start with random $C$ and $w$ of any sign, and use small steps of descent in the place of the flow. For comparison,
-# one start has $w_\nu^2-\|C_{:,\nu}\|^2>0$ for all symbols, so that we know its rate.
+# We start with random $C$ and $w$, and use small steps of descent instead of the flow. One start has
+# $w_\nu^2-\|C_{:,\nu}\|^2>0$ for all symbols, so we know a bound on its rate.
 
 # %%
 draw = generator(seed)
@@ -275,9 +278,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that some runs pass near a saddle, where they are slow, and then fall like the others.
+# Some runs pass near a saddle, where they are slow, and then fall like the others.
 #
-# ### All saddles of one kind
+# ### All saddle points of one kind
 # For each set of symbols whose columns of $C$ and $w$ are 0, the best choice of the other columns is a critical
 # point. We compute its second derivative.
 
@@ -297,10 +300,11 @@ for number in range(1, 2**size):
 
     lowest = torch.linalg.eigvalsh(hessian(loss)(flat))[0].item()
     saddles["".join(str(int(z)) for z in zero)] = grad(loss)(flat).abs().max().item(), lowest
-show.table(["columns that are 0", "largest gradient", "least curvature"], [[k, *v] for k, v in saddles.items()])
+show.table(["columns that are 0", "largest gradient", "smallest curvature"], [[k, *v] for k, v in saddles.items()])
 
 # %% [markdown]
-# All curvatures are negative, so we can always go down. For a single symbol we compare the dashed line with its sides:
+# The smallest curvature is always negative, so the loss can decrease from all of them. For a single symbol, we compare
+# the dashed line with starts on either side of it.
 
 # %%
 one = torch.ones(1, 1, 1, dtype=torch.float64)
@@ -312,8 +316,8 @@ show.table(["$w(0)$, with $C(0)=1$", "loss at $t=8$"], ends.items())
 
 # %% [markdown]
 # ### Codes at an angle
-# Two symbols with codes of inner product $-0.6$ and $T^*=\begin{pmatrix}1&1\\1&1\end{pmatrix}$, the example of the page
-# of Theorem 4.4. The threshold $\ell$ is 2.4.
+# As on the page of Theorem 4.4, we take two symbols whose codes have the inner product $-0.6$, and
+# $T^*=\begin{pmatrix}1&1\\1&1\end{pmatrix}$. The threshold $\ell$ is 2.4.
 
 # %%
 pairs = gram_tensors(torch.cartesian_prod(torch.arange(2), torch.arange(2)), 2)
@@ -334,8 +338,8 @@ skew_ends = {f"w₁ = {w}": flow.losses[-1].abs().item() for w, flow in skew.ite
 show.table(["start", "loss at the end"], skew_ends.items())
 
 # %% [markdown]
-# With codes at an angle, only a single sum over all symbols is conserved, $\|\tilde w\|^2-\|\tilde C\|^2$. We compare
-# both inequalities of the proof at random points.
+# With codes at an angle, only a single sum over all symbols is conserved. This is $\|\tilde w\|^2-\|\tilde C\|^2$, in
+# the coordinates of the embedding. We check both inequalities of the proof at random points.
 
 # %%
 some_score, some_value = normal(200, size, size, seed=draw), normal(200, size, seed=draw)
@@ -350,8 +354,8 @@ over_steepness = (steepness / (smallest * losses)).min()
 
 # %% [markdown]
 # ### Two outputs
-# The target adds values in $\mathbb R^2$, and the layer of the statement has them exchanged. We divide the target by
-# 289 to have numbers near 1, and start near this layer, and from $C(0)=0$ and random $W(0)$.
+# The target has values in $\mathbb R^2$; the layer in the statement reverses the sign of their difference. We divide
+# the target by 289, and start near this layer, and from $C(0)=0$ and random $W(0)$.
 
 # %%
 scaled = TARGET[0] / 17, TARGET[1] / 17
@@ -375,15 +379,15 @@ rows = [
     ["near the layer", two_ends[:10].min(), two_ends[:10].max()],
     ["C(0) = 0", two_ends[10:].min(), two_ends[10:].max()],
 ]
-show.table(["start", "least loss at the end", "largest loss at the end"], rows)
+show.table(["start", "smallest loss at the end", "largest loss at the end"], rows)
 
 # %% [markdown]
-# We see that the starts near the layer stay there, and that those with $C(0)=0$ reach zero.
+# The starts near the layer stay there, and those with $C(0)=0$ reach zero.
 #
 # ## How we checked
-# Descent must reach a small loss from most random starts, and the gradient must be as steep at the starts as the proof
-# says. Two certificates settle the second derivatives in exact arithmetic. The controls are the start on the
-# dashed line, what orthogonal codes conserve, and starts with $C(0)=0$ in the place of starts near the trap.
+# Descent must reach a small loss from most random starts, where the gradient must be as large as the proof says. Two
+# certificates settle the second derivatives in exact arithmetic. The controls are a start on the dashed line, the
+# quantity that only orthogonal codes conserve, and starts with $C(0)=0$.
 
 # %%
 claim = Claim("hyper-attention/almost-every-start")
@@ -422,30 +426,31 @@ claim.verdict()
 # %% [markdown]
 # ## Where we stop
 # For codes that are not orthogonal, we do not know whether the flow is bounded while its loss is above $\ell$; in our
-# runs it was. For several outputs, we do not know what happens from $C(0)=0$. For HyperAttention the first statement
-# holds word for word, with pairs of symbols in the place of $\nu$, under the assumptions of Theorem G.7.
+# runs it was. For several outputs, we do not know what happens from $C(0)=0$. For HyperAttention, the first statement
+# holds word for word, with pairs of symbols in place of $\nu$, under the assumptions of Theorem G.7.
 #
 # ## What to remember
-# - Above zero loss, one output has saddle points only, and the flow avoids them from almost every start.
-# - Neither signs nor $C(0)=0$ are needed, and not even orthogonal codes for the saddles.
-# - With two outputs the loss can have a true trap.
+# - With one output, all critical points above zero loss are saddles, which the flow avoids from almost every start.
+# - This needs neither positive values nor $C(0)=0$ and, for the saddles, not even orthogonal codes.
+# - With two outputs, the loss can have a local minimum above zero.
 #
 # ## Exercises
 #
 # 1. *By hand.* In the tiny example, start from $(C,w)=(2,1)$. What is $w^2-C^2$ at the end, and where does the flow
-#    end? <details><summary>Solution</summary>
+#    end?
+#    <details><summary>Solution</summary>
 #
-#    It is conserved, so $w^2-C^2=-3$, and $Cw=1$. With $x=w^2$ we get $x-1/x=-3$, so $x=(\sqrt{13}-3)/2\approx0.303$,
-#    $w\approx0.550$ and $C\approx1.817$.
+#    The difference is conserved, so $w^2-C^2=1-4=-3$, and at the end $Cw=1$. With $x=w^2$ we get $x-1/x=-3$, so
+#    $x=(\sqrt{13}-3)/2\approx0.303$, $w\approx0.550$ and $C\approx1.817$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `size = 2`. How many rows does the table of saddles have, and which signs has its last
-#    column?
+# 2. *Predict, then run.* Set `size = 2`. How many rows does the table of saddles have, and what are the signs in its
+#    last column?
 #    <details><summary>Solution</summary>
 #
 #    There are $2^2-1=3$ sets of symbols, and all three curvatures are negative.
 #
 #    </details>
 #
-# Next: [Theorem 4.6](theorem_4_6_generalization.ipynb), because a layer with zero loss in training must still be
-# right on new sequences.
+# Next: [Theorem 4.6](theorem_4_6_generalization.ipynb), because a layer with zero training loss must still be correct
+# on new sequences.

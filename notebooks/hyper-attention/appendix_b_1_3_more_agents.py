@@ -10,9 +10,9 @@
 # # Appendix B.1.3 · More complex agents: two coordinates, two policies
 # *Ustaomeroglu, Qu: Appendix B.1.3, Eq. 18.*
 #
-# So far we needed only the height of an agent. What if both coordinates count, or if agents walk in different
-# directions? Then each combination becomes a symbol, and one layer still holds every effect. We ask what this costs,
-# and whether the layer can leave an agent's effect on itself out.
+# So far, we needed only the height of an agent. What if both coordinates matter, or if agents walk in different
+# directions? Then each combination becomes a symbol, and one layer still represents every effect. How many scores does
+# this take, and can the layer leave out an agent's effect on itself?
 
 # %%
 import torch
@@ -52,8 +52,8 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 
 # %% [markdown]
 # ## A tiny example
-# Two agents share a cell, and each should receive 1 from the other. A layer also adds the agent itself, which makes 2.
-# We can take ½ from every score: then each agent receives ½ + ½ = 1.
+# Two agents share a cell, and each should receive 1 from the other. A layer with scores of 1 also adds the agent
+# itself, so it gives 2. If we subtract ½ from every score, each agent receives ½ + ½ = 1.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.0)
@@ -66,18 +66,18 @@ for row, (count, received, wanted_words) in enumerate(((2, "1", "wanted: 1"), (3
 show.figure(
     fig,
     name="taken-back",
-    caption="Scores of ½ in place of 1. They leave the agent itself out for two agents, and for no other number.",
+    caption="With scores of ½ instead of 1, two agents receive what they should, but three agents do not.",
     alt="Two rows of boxes with one half in each. Two boxes sum to 1, as wanted. Three boxes sum to one and a half, "
     "where 2 is wanted.",
 )
 
 # %% [markdown]
-# We see that the same scores fail for three agents. Each number of agents needs its own scores.
+# Each number of agents needs different scores.
 #
 # ## The paper states
-# Agent $i$ is at the place $r_i=(n_i^x,n_i^y)$ of an $N\times N$ grid and has the policy $q_i$. The codes $p^x$ and
-# $p^y$ are sines and cosines, $P$ has the codes $p$ as rows, and $\otimes$ lists all products of two codes:
-# $(1,2)\otimes(3,4)=(3,4,6,8)$.
+# Agent $i$ is in the cell $r_i=(n_i^x,n_i^y)$ of an $N\times N$ grid and has the policy $q_i$. The codes $p^x$ and
+# $p^y$ consist of sines and cosines, the rows of $P$ are the codes $p^x\otimes p^y$ of the cells, and $\otimes$ lists
+# all products of their entries: $(1,2)\otimes(3,4)=(3,4,6,8)$.
 #
 # <!-- claim hyper-attention/two-coordinate-construction -->
 # <blockquote>
@@ -90,19 +90,20 @@ show.figure(
 # \otimes p_i^y$, a single-layer linear self-attention (dimension $d = N^2$) recovers exactly $V_i = \sum_{j \ne i}
 # f(r_i - r_j)\, w_{r_j}$.
 #
-# **What is true.** The penalties need $\mathrm{dist} \ge R_2$ in the second indicator, and the distance around the loop
-# in the first one. At each given number $L$ of agents one layer with $N^4$ scores represents any $V_i = \sum_{j \ne i}
-# f(r_i - r_j)\, w_{r_j}$.
+# **What is true.** The second indicator must contain $\mathrm{dist} \ge R_2$, and the first the distance around the
+# loop. For each given number $L$ of agents, one layer with $N^4$ scores represents any $V_i = \sum_{j \ne i} f(r_i -
+# r_j)\, w_{r_j}$.
 #
-# **What changed.** The inequality in the second indicator is the wrong way round, against the sentence before it, and
-# the first one leaves out the loop in $y$.
+# **What changed.** The inequality in the second indicator is reversed, which contradicts the preceding sentence, and
+# the first indicator ignores the loop in $y$.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - In the construction: $C$ for $f$ and $W^V$ for $w$ sum over all $j$. The scores $f(\mu, \nu)\, w_\nu - \frac1L
-#   f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$ agents, and none do for two numbers of agents.
-# - In the construction: a Fourier series in two coordinates needs loops in both, and the $x$ axis ends at a wall.
-#   Theorem 3.1 gives the scores without them.
+# - In the construction, the layer with $C$ for $f$ and $W^V$ for $w$ sums over all $j$. The scores $f(\mu, \nu)\, w_\nu
+#   - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$ agents; no weights do so for two different
+#   numbers of agents.
+# - In the construction, a Fourier series in two coordinates needs loops in both, but the $x$ axis ends at a wall.
+#   Theorem 3.1 gives the scores without loops.
 #
 # </details>
 #
@@ -110,9 +111,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The sum over all $j$ has $C = (2/N)^4 P^\top F P$ and $W^V = (2/N)^2 P^\top w$ at all $L$ at
-# once. If $f$ is taken around loops in both coordinates, this $C$ has the block structure of the Fourier series;
-# otherwise more of it is filled.
+# **Beyond the paper.** For the sum over all $j$, $C = (2/N)^4 P^\top F P$ and $W^V = (2/N)^2 P^\top w$ are correct at
+# all $L$ at once. If $f$ depends on differences around loops in both coordinates, this $C$ has the block structure of
+# the Fourier series; otherwise more of its entries are nonzero.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -129,8 +130,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - In the construction: $C$ captures $f$, and $W^V$ reads $w$. This layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$, the
-#   term $j = i$. The scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave it out.
+# - In the construction, $C$ captures $f$, and $W^V$ reads $w$. This layer also adds $f(0, q_i, q_i)\, w_{r_i, q_i}$,
+#   the term $j = i$. The scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave it out.
 #
 # </details>
 #
@@ -138,8 +139,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The layer is exact at each number $L$ of agents, but not at several with one set of weights,
-# which the paper does not say here.
+# **Beyond the paper.** Each number $L$ of agents needs different weights: no single set of weights is exact for several
+# numbers, which the paper does not say here.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -148,11 +149,13 @@ show.figure(
 # Products of orthogonal codes are orthogonal, so [Theorem 3.1](theorem_3_1_representation.ipynb) applies to $N^2$
 # cells, or to $2N^2$ cells with a policy. The layer then has $N^4$ or $4N^4$ scores, and sums over all $j$.
 #
-# To leave out $j=i$ for $L$ agents, we let every token take its own term back, a part $\frac1L$ from each token. No
-# weights are right for two numbers of agents: if all are of one kind, the layer grows as $L$ and the sum as $L-1$.
+# To leave out $j=i$ for $L$ agents, we subtract the agent's own term, a part $\frac1L$ of it from each score. No
+# weights are correct for two different numbers of agents: if all agents are alike, the layer grows as $L$, but the sum
+# as $L-1$.
 #
-# If the effect depends on differences around *both* loops, most scores are zero in the code of waves ([Theorem
-# B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the agents ends at a wall, and then we need more scores.
+# If the effect depends on differences around *both* loops, most entries of $C$ are zero in the sinusoidal code
+# ([Theorem B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the paper's agents ends at a wall, and then more entries
+# are nonzero.
 #
 # <details><summary>Proof of App. B.1.3, two coordinates, repaired</summary>
 #
@@ -185,8 +188,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We run three effects: a random one around both loops, the paper's collisions that cost 10 or 1, and the same with a
-# wall in $x$.
+# We run three effects: a random one around both loops, the paper's collisions that cost 10 or 1, and these collisions
+# with a wall in $x$.
 
 # %%
 draw = generator(seed)
@@ -226,9 +229,18 @@ with_self, without_self, repaired, at_another = (
 )
 filled = {name: int((score.abs() > 1e-12).sum()) for name, score in scores.items()}
 show.table(
-    ["effect", "sum over all j", "over j ≠ i, as printed", "over j ≠ i, repaired", "one agent more", "filled", "of"],
+    [
+        "effect",
+        "sum over all j",
+        "over j ≠ i, the paper's weights",
+        "over j ≠ i, repaired",
+        "one agent more",
+        "filled",
+        "of",
+    ],
     [[n, with_self[n], without_self[n], repaired[n], at_another[n], filled[n], grid**4] for n in effects],
-    caption="Largest errors a term of the layers against two sums, and how many scores of Theorem 3.1's are not zero.",
+    caption="Largest errors per term of the layers, compared with two sums, and the number of entries of the score "
+    "matrix of Theorem 3.1 that are not zero (“filled”).",
 )
 
 # %%
@@ -242,14 +254,15 @@ axes[0].set_ylabel("row μ")
 show.figure(
     fig,
     name="scores",
-    caption="Which scores are not zero, in the product of two sinusoidal codes. Small blocks for effects of looped "
-    "differences; a symmetric effect needs still fewer; many more without the loop in x.",
+    caption="The nonzero entries of the score matrix, in the product of two sinusoidal codes. Effects around both "
+    "loops give small blocks, and a symmetric effect needs even fewer entries. Without the loop in x there are many "
+    "more.",
     alt="Three square images of filled and empty cells: small blocks on the diagonal and next to it; single cells on "
     "parts of the diagonal; and short diagonal strokes all over the square, with many more filled cells.",
 )
 
 # %% [markdown]
-# The first two matrices have few filled scores. Without the loop in $x$ we see many more.
+# The first two matrices have few nonzero entries. Without the loop in $x$, we see many more.
 
 # %%
 random_effect = effects["random, both loops"]
@@ -266,8 +279,7 @@ in_words = aggregate_interactions(symbols, distance_effect(grid, radius, far), m
 in_print = aggregate_interactions(symbols, distance_effect(grid, radius, far, form="printed"), minus_one)
 
 # %% [markdown]
-# Next we add policies: half of the agents step right, and the others step up, on a torus. We move every pair of agents
-# to find out who meets whom.
+# Next, agents on a torus move right or up. We move every pair of agents to find out which pairs meet.
 
 # %%
 policies = one_hot(2)
@@ -308,19 +320,19 @@ axes[0].set_ylabel("y of the other")
 show.figure(
     fig,
     name="policies",
-    caption="From which cells (blue) another agent ends up meeting the one at the dot, who steps right. One with the "
-    "same policy must start at the same cell; one that steps up may start anywhere on a diagonal.",
-    alt="Two small grids. On the left only the cell of the dot is filled, on the right a falling diagonal around the "
-    "torus.",
+    caption="The cells (blue) from which another agent meets the agent at the dot, which moves to the right. Left: "
+    "the other agent has the same policy. Right: it moves up.",
+    alt="Two small grids. On the left, only the cell of the dot is filled; on the right, a falling diagonal around "
+    "the torus is filled.",
 )
 
 # %% [markdown]
-# We see that an agent with the same policy must start in the same cell. An agent that steps up may start anywhere on a
+# We see that an agent with the same policy must start in the same cell. An agent that moves up may start anywhere on a
 # diagonal.
 #
 # ## How we checked
-# We compare the layers with sums over $j\ne i$, with errors per term. As controls we add one agent, ignore the
-# policies, or leave the codes unscaled.
+# We compare the layers with sums over $j\ne i$, and divide errors by the number of terms. As controls, we add one
+# agent, ignore the policies, or leave the codes unscaled.
 
 # %%
 claim = Claim("hyper-attention/two-coordinate-construction")
@@ -358,14 +370,14 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The formula for the collisions charges 10 to agents that start *close*, against the sentence before it, and forgets
-# the loop in $y$. The weights of the construction include $j=i$, which the sums leave out; see [Definition
+# The formula for the collisions charges 10 to agents that start *close*, which contradicts the preceding sentence, and
+# ignores the loop in $y$. The weights of the construction include $j=i$, which the sums leave out; see [Definition
 # 6.1](definition_6_1_hyper_attention.ipynb).
 #
 # ## What to remember
 # - Coordinates and labels only make the set of symbols larger, and the scores grow as its square.
-# - Waves save scores where both coordinates are loops.
-# - A layer can leave out $j=i$ for one number of agents, and for no two.
+# - If both coordinates are loops, sines and cosines make most scores zero.
+# - A layer can leave out $j=i$ for one number of agents, but never for two.
 #
 # ## Exercises
 #
@@ -379,9 +391,9 @@ claim.verdict()
 #    effect with a wall in $x$?
 #    <details><summary>Solution</summary>
 #
-#    There are $8^4=4096$ scores, and 496 of them are filled. With loops in both coordinates 64 are enough for this
+#    There are $8^4=4096$ scores, and 496 of them are nonzero. With loops in both coordinates, 64 are enough for this
 #    effect.
 #
 #    </details>
 #
-# Back to [Example 1](example_1_colliding_agents.ipynb), where only heights count.
+# Back to [Example 1](example_1_colliding_agents.ipynb), where only heights matter.

@@ -10,8 +10,8 @@
 # # Appendix B.3 · Looking for a pattern of pixels
 # *Ustaomeroglu, Qu: Appendix B.3.*
 #
-# Is there a plus in this image, and where? A convolution slides a small window over the image. The paper lets one layer
-# of attention answer, for a pattern of any size and shape. We ask how it works, and what it costs.
+# Is there a plus in this image, and where? A convolution answers by sliding a small window over the image. The paper
+# uses one layer of attention instead, for a pattern of any size and shape. How does this work, and what does it cost?
 
 # %%
 import torch
@@ -47,7 +47,8 @@ patterns = {
 
 # %% [markdown]
 # ## A tiny example
-# A plus has five cells: a pixel and its four neighbours. Each pixel counts how many of these five are black.
+# A plus has five cells: a pixel and its four neighbours. For each pixel, we count how many of these five cells are
+# black.
 
 # %%
 image = [[0, 1, 0, 0], [1, 1, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
@@ -62,7 +63,7 @@ for row, line in enumerate(counts):
 show.figure(
     fig,
     name="plus",
-    caption="An image of four by four pixels, and how many cells of a plus are filled around each pixel.",
+    caption="An image of four by four pixels, and for each pixel the number of filled cells in the plus around it.",
     alt="Two grids. The first has a filled plus and one single filled pixel. The second has numbers from 0 to 2, and "
     "a 5 in a filled cell.",
 )
@@ -71,8 +72,8 @@ show.figure(
 # We find the plus where the count is five. At the border some cells are missing, so the count stays lower.
 #
 # ## The paper states
-# A token has the colour $b_i$ (1 for black) and the code $p_i$ of its place. The set $\Delta$ holds the offsets of the
-# pattern.
+# A token is a pixel, with the colour $b_i$ (1 for black) and the code $p_i$ of its position. The set $\Delta$ holds the
+# offsets of the pattern.
 #
 # <!-- claim hyper-attention/vision-construction -->
 # <blockquote>
@@ -101,16 +102,16 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In exchange the weights of attention belong to the places of one size of image: $(1 + d)^2$
-# scores for $d$ pixels, where a kernel of $k$ by $k$ has $k^2$ weights and fits every size.
+# **Beyond the paper.** In exchange, the weights of attention fit images of one size only. There are $(1 + d)^2$ scores
+# for $d$ pixels, whereas a $k \times k$ kernel has $k^2$ weights and fits every size.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The scores look at places only: 1 from a pixel to the places of its pattern. The value is the colour. The output at a
-# pixel is therefore the number of black pixels in its pattern, and a score is a table over *all* pairs of places, so no
-# pattern is too large.
+# The scores depend only on positions: the score is 1 between a pixel and each position of the pattern around it. The
+# value is the colour. The output therefore counts the black pixels in this pattern. The scores cover *all* pairs of
+# positions, so no pattern is too large.
 #
 # ## See it run
 # We look for three patterns in hand-written digits of 8 by 8 pixels, and in random images.
@@ -160,8 +161,8 @@ show.figure(
 # %% [markdown]
 # We see the crosses inside thick strokes, where the count is 5.
 #
-# For comparison we fit the best kernel of 3 by 3 by least squares. We also run a kernel of 7 by 7, and three kernels of
-# 3 by 3 in a row: along one axis the far corners are $z^3+z^{-3}=(z+z^{-1})(z-\sqrt3+z^{-1})(z+\sqrt3+z^{-1})$.
+# For comparison, we fit the best 3-by-3 kernel by least squares. We also run a 7-by-7 kernel, and three 3-by-3 kernels
+# in a row: along one axis, the far corners are $z^3+z^{-3}=(z+z^{-1})(z-\sqrt3+z^{-1})(z+\sqrt3+z^{-1})$.
 
 # %%
 wanted = {name: looked_up[name] for name in ("plus", "far corners")}
@@ -196,11 +197,11 @@ show.table(
 )
 
 # %% [markdown]
-# The small kernel misses the far corners, which are three cells away. The other two find them.
+# The small kernel cannot count the far corners, which are three cells away. The 7-by-7 kernel counts them exactly.
 #
 # ## How we checked
-# We compare every count with a direct one. As controls we give the value matrix an entry for a place, take an image
-# that is all black, and let the small kernel find a small pattern.
+# We compare every count with a direct count. As controls, we give the value matrix an entry for a position, take an
+# image that is all black, and let the small kernel count a small pattern.
 
 # %%
 spoiled_value = value.clone()
@@ -237,23 +238,23 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - A layer of attention holds a pattern of any shape, because its scores are a table over pairs of places.
-# - The table belongs to one size of image: thousands of weights for 8 by 8 pixels.
-# - A kernel of 7 by 7 has fifty weights and fits every size.
+# - A layer of attention can look for a pattern of any shape, because its scores are a table over pairs of positions.
+# - The table fits only one size of image, and has thousands of weights for 8 by 8 pixels.
+# - A 7-by-7 kernel with its bias has fifty weights and fits every size.
 #
 # ## Exercises
 #
-# 1. *By hand.* We make the last pixel of the second row black as well. Which counts change?
+# 1. *By hand.* In the tiny example, we make the last pixel of the second row black as well. Which counts change?
 #    <details><summary>Solution</summary>
 #
-#    Its own, from 1 to 2, and those of its three neighbours inside the image: above from 0 to 1, left from 2 to 3,
-#    below from 1 to 2.
+#    Its own count changes from 1 to 2. The counts of its neighbours also change: above from 0 to 1, left from 2 to 3,
+#    and below from 1 to 2.
 #
 #    </details>
 # 2. *Predict, then run.* Set `threshold = 4`, so that more pixels are black. Does the layer find a wrong pattern?
 #    <details><summary>Solution</summary>
 #
-#    No. More patterns are found, and all of them are right: there are 0 wrong pixels.
+#    No. The layer finds more patterns, and all of them are correct.
 #
 #    </details>
 #

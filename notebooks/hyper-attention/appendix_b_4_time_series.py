@@ -10,8 +10,8 @@
 # # Appendix B.4 · The next value of a series
 # *Ustaomeroglu, Qu: Appendix B.4.*
 #
-# In some series the next value depends on a few earlier ones, for example on those of yesterday and of a week ago. Can
-# one layer of attention make the prediction? It can, because the rule is a sum over pairs of times.
+# In some series, the next value depends on a few earlier values, for example on those of yesterday and of a week ago.
+# Can one layer of attention make the prediction? It can, because the rule is a sum over pairs of times.
 
 # %%
 import torch
@@ -37,8 +37,8 @@ delays = {2: 3.0, 5: 7.0}  # the paper's example
 
 # %% [markdown]
 # ## A tiny example
-# Our rule is: three times the value of two steps ago, plus seven times that of five steps ago. With the values 1, 0, 2,
-# 1, 1 the next one is $3\cdot1+7\cdot1=10$.
+# Our rule for the next value is three times the value two steps ago plus seven times the value five steps ago. After 1,
+# 0, 2, 1, 1, the next value is $3\cdot1+7\cdot1=10$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -51,18 +51,18 @@ schematic.text(axis, (tops[5][0], 0.55), "7 + 3 = 10", schematic.BLUE, 9)
 show.figure(
     fig,
     name="delays",
-    caption="Six times. The last one adds up the values of two and of five steps ago, each times its factor.",
+    caption="A series at six times. The last value is the sum of the values two and five steps ago, each times its "
+    "factor.",
     alt="Six boxes with 1, 0, 2, 1, 1 and a question mark. Arrows lead to the last one from the fourth box, with 3 "
     "times 1, and from the first box, with 7 times 1.",
 )
 
 # %% [markdown]
-# We see that a time needs to know only how long ago the others were. Its own value does not matter, because nobody
-# looks at it.
+# The rule depends only on how long ago the other values were. It gives the last token's own value no weight.
 #
 # ## The paper states
 # Here $m[t]$ has $d_2$ entries, $D$ is the set of delays with factors $a_k$, the matrix $A$ mixes the entries, and
-# $p[t]$ codes the time.
+# $p[t]$ is the code of the time.
 #
 # <!-- claim hyper-attention/time-series-construction -->
 # <blockquote>
@@ -77,8 +77,8 @@ show.figure(
 # <details><summary>Slips (3)</summary>
 #
 # - Tokens are rows, so the value matrix must be $[A^\top; 0]$.
-# - The query has a time as well, so there are $L + 1$ places.
-# - Entries of 1 are called equivalent to the factors $a_k$, which $\tilde C$ needs.
+# - The query also has a time, so there are $L + 1$ positions.
+# - The paper calls entries of 1 equivalent to the factors $a_k$, but $\tilde C$ needs the factors.
 #
 # </details>
 #
@@ -94,10 +94,10 @@ show.figure(
 # ## Why it is true
 # By [Theorem 3.1](theorem_3_1_representation.ipynb) the scores can be any table over pairs of times. We take $a_k$
 # where $u$ is $k$ steps after $v$, and let the value matrix apply $A$. The sum over all times is then the rule. We
-# write tokens as rows, so the value matrix must hold $A^\top$.
+# write tokens as rows, so the value matrix must contain $A^\top$.
 #
 # ## See it run
-# We predict random series with the paper's delays, and fill the last token with noise.
+# We predict random series with the paper's delays, and put noise into the last token, the query.
 
 # %%
 draw = generator(seed)
@@ -127,7 +127,7 @@ any_query = prediction_error(delay_score(delays, slots, width), transition_value
 wrong_delay = prediction_error(delay_score({2: 3.0, 4: 7.0}, slots, width), transition_value(transition, slots))
 
 # %% [markdown]
-# Then we predict every point of a gentle series from the points before it.
+# Then we predict every point of a slowly decaying oscillation from the points before it.
 
 # %%
 gentle = {1: 1.9, 2: -0.98}
@@ -153,16 +153,17 @@ axis.legend()
 show.figure(
     fig,
     name="series",
-    caption="The layer's predictions (dots) lie on the series. With 1 in place of the factors they do not (dotted).",
-    alt="A fading oscillation with dots on it, and a dotted line of the wrong size.",
+    caption="A series (line) and the layer's predictions (dots). The dotted line shows predictions with 1 in place "
+    "of the factors.",
+    alt="A decaying oscillation with dots on it, and a dotted line with the wrong amplitude.",
 )
 
 # %% [markdown]
-# We see the dots on the line. With 1 in place of the factors, the dotted line has another size.
+# We see that the dots are on the line. With 1 in place of the factors, the predictions have the wrong amplitude.
 #
 # ## How we checked
-# We compare the last output with the value to come. The paper's value matrix and its scores of 1 fail, and so does our
-# control, a delay of 4 in place of 5.
+# We compare the last output with the next value of the series. The paper's value matrix and its scores of 1 must fail,
+# as must our control, a delay of 4 instead of 5.
 
 # %%
 claim = Claim("hyper-attention/time-series-construction")
@@ -177,7 +178,7 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - A linear recurrence with delays is a sum over pairs of times.
-# - The scores see only the difference of two times.
+# - The scores depend only on the difference of two times.
 # - The query's own value does not matter.
 #
 # ## Exercises
@@ -185,7 +186,7 @@ claim.verdict()
 # 1. *By hand.* What comes after the 10?
 #    <details><summary>Solution</summary>
 #
-#    Two steps before it is the last 1, and five steps before it is the 0. We get $3\cdot1+7\cdot0=3$.
+#    Two steps before the new value is the last 1, and five steps before it is the 0. We obtain $3\cdot1+7\cdot0=3$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `width = 20`. Is the prediction still exact?

@@ -11,8 +11,8 @@
 # *Ustaomeroglu, Qu: Appendix F.1, "Non-identical agents revisited", Eqs. 35 and 36.*
 #
 # Hunters and prey move over a grid, some to the right and some upwards, one cell per step. A hunter gains 1 for every
-# prey that it ever meets, and the prey loses 1. Can one layer of attention compute from the start what each of them
-# will gain, without playing the game?
+# prey that it ever meets, and the prey loses 1. Can one layer of attention compute each of these gains from the
+# starting positions, without playing the game?
 
 # %%
 import torch
@@ -56,9 +56,9 @@ require(paper_size=(paper_size, 10, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Let $x$ point to the right and $y$ down, as in pictures. A hunter starts in the cell $(1,1)$ and moves right; a prey
-# starts in $(3,3)$ and moves up. After two steps both are in $(3,1)$: the hunter gains 1 and the prey loses 1. You can
-# see this from the start, because the prey is two cells to the right of the hunter and two below it.
+# Let $x$ point to the right and $y$ down, as in the picture below. A hunter starts in the cell $(1,1)$ and moves right;
+# a prey starts in $(3,3)$ and moves up. After two steps both are in $(3,1)$: the hunter gains 1 and the prey loses 1.
+# We can see this from the start: the prey is two cells to the right of the hunter and two below it.
 #
 # We play random worlds step by step, without any formula, and show one of them.
 
@@ -83,14 +83,15 @@ axis.set(xlim=(-0.7, size - 0.3), ylim=(size - 0.3, -0.7), xlabel="$n^x$", ylabe
 show.figure(
     fig,
     name="world",
-    caption="One world on the torus. Hunters are circles, prey squares; arrows show where they go; the number is the "
-    "value.",
-    alt="A grid with twelve marks, circles for hunters and squares for prey, with faint arrows to the right or upwards "
-    "and small whole numbers next to them.",
+    caption="One world on the torus. Hunters are circles and prey are squares. Arrows show their paths up to the "
+    "edge, and numbers show their values.",
+    alt="A grid with twelve markers, circles for hunters and squares for prey, with faint arrows to the right or "
+    "upwards and small whole numbers next to them.",
 )
 
 # %% [markdown]
-# Most gains come from pairs whose arrows cross. On the torus an arrow continues at the opposite side.
+# The hunter at $(3,11)$ gains 2. One prey starts in its cell, and the prey from $(5,1)$ arrives over the right edge and
+# meets it at $(3,1)$ after ten steps.
 #
 # ## The paper states
 # <!-- claim hyper-attention/predator-prey-construction -->
@@ -103,17 +104,18 @@ show.figure(
 # $n^x_i - n^x_j \approx n^y_i - n^y_j$; times (R, R) and $n^y_i \approx n^y_j$; times (U, U) and $n^x_i \approx n^x_j$;
 # with weights $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.
 #
-# **What is true.** On a grid that is looped in both directions, with $y$ pointing down, the three heads are the values,
-# if the differences count modulo $N$ and the last two heads also require the other coordinate to agree, that is equal
-# cells.
+# **What is true.** On a grid that wraps around in both directions, with $y$ pointing down, the sum of the three heads
+# is the value if differences are taken modulo $N$ and the last two heads also require the other coordinate to agree.
 #
-# **What changed.** Two of one policy meet only in one cell on a loop, and in one row or column only where a wall stops
-# them; no single grid has all three heads.
+# **What changed.** On a grid that wraps around, two agents with the same policy meet only if they start in the same
+# cell. Those that start in the same row or column meet only where a wall stops them. No single grid suits all three
+# heads.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The paper does not say how the grid ends, nor that $y$ points down. With $y$ upwards the coordinates add.
-# - Each of the three factors of a head has the weight. One is enough; the product is right because three is odd.
+# - The paper does not say what happens at the edge of the grid, nor that $y$ points down. With $y$ pointing up, the
+#   condition is on sums of coordinates.
+# - Each of the three factors of a head contains the weight. One is enough; the product is correct because three is odd.
 #
 # </details>
 #
@@ -121,8 +123,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The three heads of the paper are exact where pairs of one policy are played with walls and all
-# others on the torus.
+# **Beyond the paper.** The paper's three heads are exact if pairs with the same policy move between walls and all other
+# pairs move on a torus.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -135,15 +137,17 @@ show.figure(
 # |\mathcal S_r|^2)$ parameters. For $N = 360$, approximately $10^6$ parameters are sufficient for it, while
 # self-attention requires approximately $10^7$.
 #
-# **What is true.** At $N = 360$ the three heads have 388,824 table entries if the diagonal has a one-hot, and 648,024
-# on the torus. Self-attention on product symbols needs $(4N^2)^2 = 2.7 \cdot 10^{11}$.
+# **What is true.** At $N = 360$, the paper's three heads have 388,824 table entries if the diagonal has a one-hot
+# vector. The corrected heads for the torus have 648,024. Self-attention on product symbols needs $(4N^2)^2 = 2.7 \cdot
+# 10^{11}$ entries.
 #
-# **What changed.** With the paper's features, where positions are $N^2$ symbols, the first count is $5.0 \cdot
-# 10^{10}$; the second is too small by a factor of 27,000, and $8.3 \cdot 10^6$ results with $2N$ in the place of $N^2$.
+# **What changed.** With the paper's features, where positions are $N^2$ symbols, the count for HyperFeatureAttention is
+# $5.0 \cdot 10^{10}$. Its number for self-attention is too small by a factor of 27,000; with $2N$ in place of $N^2$,
+# the count would be $8.3 \cdot 10^6$.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The order for self-attention is given with $|\mathcal S|^2$ in the place of $|\mathcal S_r|^2$.
+# - The order of magnitude for self-attention contains $|\mathcal S|^2$ in place of $|\mathcal S_r|^2$.
 #
 # </details>
 #
@@ -158,17 +162,17 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A gain is a sum, over the other entities, of products: the species differ, *and* the policies are such and such, *and*
-# the coordinates satisfy a condition. A head of HyperFeatureAttention (HFA) multiplies tables that each read one
-# feature of $i$ and one of $j$. The paper uses one head per pair of policies.
+# A gain is a sum of products over the other entities: the species must differ, *and* the policies must be a given pair,
+# *and* the coordinates must satisfy a condition. A head of HyperFeatureAttention (HFA) multiplies tables that each read
+# one feature of $i$ and one of $j$. The paper uses one head per pair of policies.
 #
-# Let $i$ move right and $j$ up. They meet at the time $t$ if $t=n^x_j-n^x_i$ and $t=n^y_j-n^y_i$, so these differences
-# must agree. On a torus every $t$ lies in the future, modulo $N$, and the condition stays the same if $i$ and $j$
-# change places. One head is right for both directions.
+# Suppose that $i$ moves right and $j$ moves up. They meet at time $t$ if $t=n^x_j-n^x_i$ and $t=n^y_j-n^y_i$, so these
+# differences must agree. On a torus $t$ counts modulo $N$, so the meeting is always still to come. The condition stays
+# the same if $i$ and $j$ exchange roles, so one head is enough for both cases.
 #
-# Two entities of one policy keep their distance on a torus. They meet only if they start in one cell, which takes one
-# more factor in the last two heads. With walls, the one in front stops and the other catches up; there the paper's last
-# two heads are right.
+# Two entities with the same policy keep their distance on a torus. They meet only if they start in the same cell, which
+# takes one more factor in the last two heads. With walls, the one in front stops and the other catches up; in this case
+# the paper's last two heads are correct.
 #
 # <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
 #
@@ -203,9 +207,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We build the three heads of the paper, and the same with one more factor in the last two. The layer reads one-hots of
+# We build the paper's three heads, and the same heads with one more factor in the last two. The layer reads one-hots of
 # species, policy, $x$, $y$ and the diagonal $n^x-n^y$. We play on a torus, on a cylinder with a wall at the right, and
-# in a box, with $y$ down and up.
+# in a box, with $y$ pointing down and up.
 
 # %%
 tokens = embed_features(world, feature_sizes(size))
@@ -219,11 +223,11 @@ in_one_grid = {edges: (values[edges] != tables["printed"]).sum().item() for edge
 in_one_grid |= {
     f"{edges}, y up": (simulated_values(upwards, size, edges) != tables["printed"]).sum().item() for edges in grids
 }
-show.table(["grid", "entities of another value than the paper's three heads"], list(in_one_grid.items()))
+show.table(["grid", "entities with wrong values from the paper's three heads"], list(in_one_grid.items()))
 
 # %% [markdown]
-# On no single grid are the paper's three heads right. Next we look at the first head alone, for pairs of different
-# policies.
+# The paper's three heads are not correct on any single grid. Next, we look at the first head alone, for pairs of
+# different policies.
 
 # %%
 differ = world[:, :, None, POLICY] != world[:, None, :, POLICY]
@@ -232,17 +236,16 @@ played = {edges: meetings(world, size, edges) & differ for edges in grids}
 played |= {"torus, y up": meetings(upwards, size, "torus") & differ}
 wrong = {grid: int((named != met).sum()) for grid, met in played.items()}
 show.table(
-    ["grid", "pairs that meet", "pairs the condition names", "wrong pairs"],
+    ["grid", "pairs that meet", "pairs that satisfy the condition", "wrong pairs"],
     [[grid, int(met.sum()), int(named.sum()), wrong[grid]] for grid, met in played.items()],
     caption="Pairs of different policies.",
 )
 
 # %% [markdown]
-# On the torus with $y$ down the condition is right for every pair.
+# On the torus with $y$ pointing down, the condition is correct for every pair.
 #
 # ### How many parameters
-# The paper says that about $10^6$ parameters suffice for HFA, and that self-attention needs about $10^7$. We count the
-# tables.
+# We count the entries of the tables.
 
 # %%
 N = paper_size
@@ -265,9 +268,9 @@ show.table(
 # The heads have about half a million entries. The number $10^7$ results if we take $2N$ positions instead of $N^2$.
 #
 # ## How we checked
-# With the extra factor the layer must equal the play on the torus. The paper's heads must equal a play in which pairs
-# of one policy see walls and all others a torus. As controls we turn $y$ upwards, omit a head, and build the diagonal
-# from one-hots of $x$ and $y$.
+# With the extra factor, the layer must give the values of the game on the torus. The paper's heads must do so if only
+# pairs with the same policy meet walls. As controls, we turn $y$ upwards, omit a head, and build the diagonal from
+# one-hot vectors of $x$ and $y$.
 
 # %%
 claim = Claim("hyper-attention/predator-prey-construction")
@@ -291,7 +294,7 @@ claim.equal(
 claim.verdict()
 
 # %% [markdown]
-# We compare the counts with their formulas. As a control we omit a head.
+# We compare the counts with their formulas. As a control, we omit a head.
 
 # %%
 claim = Claim("hyper-attention/remark-predator-prey-counts")
@@ -312,31 +315,31 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The paper does not say how the grid ends. Its other worlds are looped: Section 7.1 has a cylinder, Appendix B.1.3 a
-# torus. We judge the construction on the grid that suits it best. The sign $\approx$ is not explained; we read it as
-# equality. On a plane without loops $t$ must not be negative, and two heads are needed. The diagonal needs a one-hot,
-# because a condition on both coordinates is not bilinear in one-hots of $x$ and $y$. The paper's own count has a table
-# over all pairs of cells instead.
+# The paper does not say what happens at the edge of the grid. Its other worlds wrap around: Section 7.1 has a cylinder,
+# and Appendix B.1.3 has a torus. We judge the construction on the grid that suits it best. The paper does not explain
+# the sign $\approx$; we read it as equality. On a grid that does not wrap around, $t$ must not be negative, so two
+# heads are needed. The diagonal needs a one-hot, because a condition on both coordinates is not bilinear in one-hots of
+# $x$ and $y$. The paper's count uses a table over all pairs of cells instead.
 #
 # </details>
 #
 # ## What to remember
 # - The gains are a sum of products of small tables, which is what HyperFeatureAttention computes.
-# - Whether two entities meet depends on how the grid ends.
-# - HFA needs half a million numbers where self-attention needs hundreds of billions.
+# - Whether two entities meet depends on what happens at the edge of the grid.
+# - HFA needs about half a million numbers, whereas self-attention needs hundreds of billions.
 #
 # ## Exercises
 #
 # 1. *By hand.* On a torus with $N=12$, a hunter in $(10,5)$ moves right and a prey in $(1,8)$ moves up. Do they meet?
 #    <details><summary>Solution</summary>
 #
-#    Yes. Modulo 12, $1-10$ is 3, and $8-5=3$. After three steps both are in $(1,5)$.
+#    Yes. Modulo 12, $1-10$ is 3, and $8-5$ is also 3. After three steps both are in $(1,5)$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `size = 20`. Are there more or fewer meetings? Does the layer stay exact?
+# 2. *Predict, then run.* Set `size = 20`. Are there more or fewer meetings, and is the layer still exact?
 #    <details><summary>Solution</summary>
 #
-#    Fewer, because the grid has more cells. The layer with the extra factor still gives every value exactly.
+#    There are fewer, because the grid has more cells. The layer with the extra factor stays exact.
 #
 #    </details>
 #

@@ -10,9 +10,9 @@
 # # Appendix G.3 · Order 3 in linear time
 # *Ustaomeroglu, Qu: Appendix G.3, Eqs. 42 and 43.*
 #
-# HyperAttention of order 3 scores every pair of tokens for every token that looks, which is cubic in the length of the
-# text. Without a softmax the sums can be taken in another order. How much does this save, and does it still work if
-# only some pairs count, or with a softmax?
+# HyperAttention of order 3 scores every pair of tokens for every query, so its cost is cubic in the length. Without a
+# softmax, we can exchange the order of the sums. How much does this save, and does it still work for ordered pairs, or
+# with a softmax?
 
 # %%
 import math
@@ -52,8 +52,8 @@ require(first_bound=(bounds[0], 0.1, 0.4), short=(short, 3, 60), seed=(seed, 0, 
 
 # %% [markdown]
 # ## A tiny example
-# Let three tokens have the numbers 1, 2 and 3. The sum of the products over all nine pairs is $(1+2+3)^2=36$: we
-# multiply two sums. If only pairs with $j_1\ge j_2$ count, we need *prefix sums*.
+# Three tokens have the numbers 1, 2 and 3. The sum of the products over all nine pairs is $(1+2+3)^2=36$, a product of
+# two sums. If we sum only over pairs with $j_1\ge j_2$, we need *prefix sums*.
 
 # %%
 numbers = [1, 2, 3]
@@ -61,11 +61,11 @@ prefixes = [sum(numbers[: place + 1]) for place in range(3)]
 show.table(
     ["number of $j_1$", "sum of the numbers up to $j_1$", "product"],
     [[number, prefix, number * prefix] for number, prefix in zip(numbers, prefixes, strict=True)],
-    caption="The ordered pairs, one row per token.",
+    caption="The sum over ordered pairs, one row per token.",
 )
 
 # %% [markdown]
-# The last column adds up to 25. We read every token once in both cases.
+# The last column adds up to 25. In both cases, we read every token only once.
 #
 # ## The paper states
 # <!-- claim hyper-attention/efficient-linear-form -->
@@ -80,13 +80,13 @@ show.table(
 # O(LR^2)$.
 #
 # **What is true.** Equation 43 is the sum over all pairs $(j_1,j_2)$. The sum over $j_1\le j_2$ of Definition 6.1, and
-# causal sums, take prefix sums along the sequence, in the same time $\mathcal O(LR^2)$.
+# causal sums, need prefix sums along the sequence, which take the same time $\mathcal O(LR^2)$.
 #
-# **What changed.** Definition 6.1 sums over $j_1\le j_2$, and there Equation 43 gives another function.
+# **What changed.** Definition 6.1 sums over $j_1\le j_2$, and Equation 43 gives a different function.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The two outer sums of Equation 43 are both over $\tilde\sigma$; they are over $\sigma$ and $\tilde\sigma$.
+# - In Equation 43, both outer sums are over $\tilde\sigma$; they must be over $\sigma$ and $\tilde\sigma$.
 #
 # </details>
 #
@@ -103,26 +103,26 @@ show.table(
 # $\max_{i,\tau}|\mathrm{HA}^{\mathrm{lin}}_{i\tau}-\widehat{\mathrm{HA}}{}^{\mathrm{lin}}_{i\tau}|\le\epsilon$.
 # Consequently, the trick (43) applies for nonlinear HyperAttentions.
 #
-# **What is true.** For fixed $R$ and such entries, the exponential series cut after degree $p=O(\log L)$ has the error
-# $1/\mathrm{poly}(L)$, with $R_2=\binom{R+p}p$ features: a power of $\log L$.
+# **What is true.** For fixed $R$ and such entries, the exponential series truncated after degree $p=O(\log L)$ has the
+# error $1/\mathrm{poly}(L)$. It has $R_2=\binom{R+p}p$ features, at most a power of $\log L$.
 #
-# **What changed.** A number of features that does not grow with $L$ is not enough: $K$ features give weights of rank
-# $K$, and the weights of the softmax can have a higher rank that does not depend on $L$.
+# **What changed.** A number of features that does not grow with $L$ is not enough: $K$ features give weights of rank at
+# most $K$, and the weights of the softmax can stay at a distance from all such weights that does not depend on $L$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# **Linear.** The score of a pair is a sum over $\sigma$ of products, one factor from each token, and so is its value
-# over $\tilde\sigma$. Over all pairs, the sums over $j_1$ and $j_2$ separate. Each is a small table, $K_1^\top V_1$ or
-# $K_2^\top V_2$. We multiply the tables entry by entry and apply the query:
+# **Linear.** The score of a pair is a sum over $\sigma$ of products with one factor from each token, and its value is
+# such a sum over $\tilde\sigma$. If all pairs are allowed, the sums over $j_1$ and $j_2$ separate. Each gives a small
+# table, $K_1^\top V_1$ or $K_2^\top V_2$. We multiply the two tables entry by entry and apply the query:
 #
 # $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top V_2) \bigr] V_3^\top.$$
 #
-# In an ordered sum the second table becomes a prefix sum. A causal sum, where no token looks ahead, takes one more.
+# In an ordered sum, the second table becomes a prefix sum. A causal sum, in which no token looks ahead, needs one more.
 #
-# **Softmax.** We cut the exponential series after degree $p$. By the multinomial theorem its terms are products of
-# three features, so the softmax becomes two linear sums, one above and one below the fraction.
+# **Softmax.** We truncate the exponential series after degree $p$. By the multinomial theorem, its terms are sums of
+# products of three features, so the softmax becomes a fraction of two linear sums.
 #
 # <details><summary>Proof of App. G.3 efficient linear HyperAttention, eqs (42)-(43), as corrected</summary>
 #
@@ -160,7 +160,7 @@ show.table(
 #
 # ## See it run
 # ### The linear form
-# We compare the linear form and Eq. 43 with the sum over triples. In the table `le` means $j_1\le j_2$, `ge` means
+# We compare the linear form and Eq. 43 with the sum over triples. In the table, `le` means $j_1\le j_2$, `ge` means
 # $j_1\ge j_2$ and `lt` means $j_1<j_2$.
 
 # %%
@@ -185,11 +185,11 @@ show.table(
 )
 
 # %% [markdown]
-# Eq. 43 is right for all pairs only, the linear form for each sum.
+# Eq. 43 is correct only for the sum over all pairs. The linear form is correct for each sum.
 #
 # ### Cost
-# We count operations and the numbers that they read and write. For contrast we also take prefix sums anew for every
-# token.
+# We count operations and the numbers that they read and write. We also recompute the prefix sums for every token, for
+# contrast.
 
 
 # %%
@@ -230,14 +230,14 @@ axis.legend()
 show.figure(
     fig,
     name="operations",
-    caption="Operations in matrix products, and entries that are read and written, against the length. The sum over "
-    "triples has slope 3, both linear forms slope 1, prefix sums taken anew slope 2.",
+    caption="Operations in matrix products, plus entries that are read and written, against the length, on "
+    "logarithmic axes. “Taken anew” means that every token recomputes its prefix sums.",
     alt="Four nearly straight lines on logarithmic axes: one with slope three, one with slope two, and two parallel "
     "ones with slope one far below.",
 )
 
 # %% [markdown]
-# Both linear forms have slope 1. The sum over triples has slope 3, and prefix sums taken anew have slope 2.
+# Both linear forms have slope 1, the sum over triples has slope 3, and recomputed prefix sums have slope 2.
 #
 # ### The softmax by a series
 # We increase the degree for three bounds $c$ on the entries of queries and keys.
@@ -259,8 +259,9 @@ show.table(
 )
 
 # %% [markdown]
-# With entries up to 0.3, few terms suffice. How well can any features do? $K$ features allow weights of rank $K$. We
-# use sixteen kinds of tokens with one feature each.
+# With entries up to 0.3, few terms suffice. Could other features do better? $K$ features give weights of rank at most
+# $K$, which bounds the error from below. We compute this bound for sixteen kinds of tokens with one-dimensional queries
+# and keys.
 
 # %%
 kinds = torch.linspace(-2, 2, 16, dtype=torch.float64)
@@ -281,14 +282,14 @@ for bound, marker in zip(bounds, show.MARKERS, strict=False):
 left.set(xlabel="degree of the series", ylabel="largest error of an output", xticks=degrees)
 left.legend(fontsize=8)
 right.semilogy(range(1, 17), by_series, "o-", label="series of degree K - 1")
-right.semilogy(range(1, 16), least_error[1:], "s--", label="least of any K features")
+right.semilogy(range(1, 16), least_error[1:], "s--", label="lower bound for any K features")
 right.set(xlabel="features K, R = 1, entries up to 2", ylabel="largest error of a weight")
 right.legend(fontsize=8)
 show.figure(
     fig,
     name="series",
-    caption="Left: small entries need a few terms, large ones many. Right: what the series errs by, and what no "
-    "features can go below, at any length.",
+    caption="Left: the error of the series for three bounds on the entries. Right: the error of the series, and a "
+    "lower bound on the error of any $K$ features, at any length.",
     alt="Left: falling curves on a logarithmic axis, steepest for the smallest entries. Right: two falling curves, the "
     "dashed one lower, neither at zero.",
 )
@@ -297,7 +298,7 @@ show.figure(
 # On the left, large entries need many terms. On the right, no $K$ features get below the dashed curve, at any length.
 #
 # ## How we checked
-# For the linear form, the controls are prefix sums taken anew and the sum over triples: neither is linear. A
+# For the linear form, the controls are recomputed prefix sums and the sum over triples, whose cost is not linear. A
 # certificate proves all sums for four tokens and rank two.
 
 # %%
@@ -326,8 +327,8 @@ claim.certified("four tokens, rank two: all entries, each sum", certify_linear_f
 claim.verdict()
 
 # %% [markdown]
-# For the series we compare errors with what the remainder allows. Large entries must exceed it, and ten features must
-# not reach $1/L^2$ at a million tokens.
+# For the series, we compare errors with its remainder. Large entries must not reach the same error, and ten features
+# must not reach $1/L^2$ at a million tokens.
 
 # %%
 largest_values = (values[0].abs().max() * values[1].abs().max()).item()
@@ -362,28 +363,29 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A first threshold of $10^{-6}$ for ten features, set before the run, was too high. The proof only needs that some
-# $1/\mathrm{poly}(L)$ is out of reach.
+# Our first threshold of $10^{-6}$ for ten features, set before the run, was too high. The proof needs only that no ten
+# features reach some $1/\mathrm{poly}(L)$.
 #
 # </details>
 #
 # ## What to remember
-# - Over all pairs the sums separate, and order 3 costs no more than linear attention.
-# - Ordered and causal sums are as cheap, with prefix sums.
-# - A series replaces the softmax, with a power of $\log L$ features; a fixed number does not suffice.
+# - Over all pairs, the sums separate, and the cost of order 3 is linear in the length.
+# - With prefix sums, ordered and causal sums also have linear cost.
+# - A series with a power of $\log L$ features can replace the softmax; a fixed number cannot.
 #
 # ## Exercises
 #
 # 1. *By hand.* In the tiny example, what is the sum over pairs with $j_1>j_2$?
 #    <details><summary>Solution</summary>
 #
-#    $2\cdot1+3\cdot(1+2)=11$. Twice this, plus the squares $1+4+9$, is 36.
+#    It is $2\cdot1+3\cdot(1+2)=11$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `degrees = [0, 2, 4, 6, 8]`. Which entries reach rounding errors?
+# 2. *Predict, then run.* Set `degrees = [0, 2, 4, 6, 8]`. For which bounds on the entries does the error fall to
+#    rounding level?
 #    <details><summary>Solution</summary>
 #
-#    Only the smallest, up to 0.3. The largest, up to 2, still have visible errors at degree 8.
+#    Only for the smallest bound, 0.3. With entries up to 2, the error is still visible at degree 8.
 #
 #    </details>
 #

@@ -10,8 +10,8 @@
 # # Corollary 4.9 · When two layers are the same
 # *Ustaomeroglu, Qu: Corollary 4.9, Section 4.3; Corollary D.3 and Remark D.2, Appendix D.2.*
 #
-# Training seldom finds the parameters that we would have written down, and yet the function may be the same. How can we
-# tell? We need a list of numbers that two layers share exactly when they compute the same function.
+# Training seldom finds the parameters that we would have written down, and yet the function may be the same. To check
+# this, we need a list of numbers that is the same for two layers exactly when they compute the same function.
 
 # %%
 import torch
@@ -41,18 +41,18 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Each entry of the table says what one symbol adds to the output of another: its score times its value. Two layers with
-# other scores and values, 2 · 3 and 6 · 1, have the same entry 6, and no input can distinguish them.
+# Each entry of the table is what one symbol adds to the output of another: score times value. With score 2 and value 3,
+# or with 6 and 1, the entry is 6, and no input can distinguish the two layers.
 #
 # | | $a$ adds | $b$ adds | sum |
 # | --- | --- | --- | --- |
 # | to $a$, first layer | 1 | 4 | 5 |
 # | to $a$, second layer | 4 | 1 | 5 |
 #
-# These two rows have the same *sum*, but already the sequence *a* alone gives 1 and 4.
+# These two rows have the same *sum*, but on the sequence *a* the layers give 1 and 4.
 #
 # ## The paper states
-# Here $x_\mu$ is the code of the symbol $\mu$, and $W_{:,k}$ the column of $W$ for output $k$.
+# Here $x_\mu$ is the embedding of symbol $\mu$, and $W_{:,k}$ is the column of $W$ for output $k$.
 #
 # <!-- claim hyper-attention/corollary-4-9 -->
 # <blockquote>
@@ -67,14 +67,14 @@ require(seed=(seed, 0, None))
 # **What is true.** They are functionally equivalent if and only if $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top
 # W_{:,k})$ agrees for all $\mu, \nu, k$.
 #
-# **What changed.** The condition holds entry by entry, without the sum, as in Corollary D.3. Layers with equal sums can
-# have very different outputs.
+# **What changed.** The condition must hold entry by entry, without the sum, as in Corollary D.3. Layers with equal sums
+# can have very different outputs.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** Sequences of one and two tokens show all of $T$.
+# **Beyond the paper.** The outputs on sequences of one and two tokens determine all of $T$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -91,15 +91,15 @@ require(seed=(seed, 0, None))
 #
 # <blockquote>
 #
-# **Beyond the paper.** The task must be realizable with the skip connection: the targets carry the same skip.
+# **Beyond the paper.** The task must be realizable with the skip connection, so the targets must contain the same skip.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$, where $s_\nu$ counts the symbol $\nu$. Layers with the
-# same $T$ are therefore the same function. We can also read $T$ off: the sequence $(\mu)$ shows $T_{\mu\mu}$, and
-# $(\mu,\nu)$ shows $T_{\mu\mu}+T_{\mu\nu}$.
+# same $T$ therefore compute the same function. Conversely, the outputs determine $T$: the sequence $(\mu)$ gives
+# $T_{\mu\mu}$, and the first token of $(\mu,\nu)$ gives $T_{\mu\mu}+T_{\mu\nu}$.
 #
 # <details><summary>Proof of Corollary 4.9, as corrected</summary>
 #
@@ -112,8 +112,8 @@ require(seed=(seed, 0, None))
 # </details>
 #
 # ## See it run
-# We make a second layer with the same $T$, read $T$ off from short sequences and from sequences of one length, and make
-# two layers with equal sums only.
+# We construct a second layer with the same $T$, recover $T$ from outputs on short sequences and at a single length, and
+# construct two layers with only equal sums.
 
 # %%
 draw = generator(seed)
@@ -174,15 +174,15 @@ axes[0].set_ylabel("output of the second layer")
 show.figure(
     fig,
     name="equivalent",
-    caption="Outputs of two layers against each other, over all tokens. Equal entries of $T$ make the layers equal; "
-    "equal sums, as in the main text, do not.",
+    caption="Outputs of one layer against those of the other, over all tokens. Left: every entry of $T$ is equal. "
+    "Right: only the sums are equal, as in the main text.",
     alt="Two scatter plots. On the left all points lie on the diagonal, on the right they are scattered around it.",
 )
 
 # %% [markdown]
-# On the left, all points are on the diagonal. On the right, the sums are equal and the outputs are not.
+# On the left, all points are on the diagonal. On the right, the sums are equal but the outputs are not.
 #
-# For Remark D.2 we train without a skip connection, with a skip and shifted targets, and with a skip alone.
+# For Remark D.2, we train without a skip connection, and with one on shifted and on original targets.
 
 # %%
 square_value = normal(size, size, seed=draw)
@@ -211,8 +211,8 @@ unshifted, unshifted_end = train(1, wanted)
 
 # %% [markdown]
 # ## How we checked
-# We compare outputs, entries and sums. Exact ranks settle that outputs determine $T$ for two to five symbols. In the
-# controls we exchange two columns, or leave the targets as they were.
+# We compare outputs, entries of $T$ and sums. For two to five symbols, exact ranks prove that the outputs determine
+# $T$. In the controls, we exchange two columns, or leave the targets unchanged.
 
 # %%
 claim = Claim("hyper-attention/corollary-4-9")
@@ -239,18 +239,18 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The main text compares sums over $\nu$. It even speaks of "a specific matrix (over index $\mu, k$)", so this is no
-# misprint. Appendix D compares entry by entry, which is right.
+# The main text compares sums over $\nu$. It even speaks of "a specific matrix (over index $\mu, k$)", so this is not a
+# misprint. Appendix D correctly compares entry by entry.
 #
 # ## What to remember
-# - All that outputs show of a layer is the table $T$, entry by entry.
-# - Sequences of one and two tokens show all of it.
-# - We compare learned and devised parameters in $T$, not in $C$ or in sums.
+# - The outputs of a layer reveal the table $T$, entry by entry, and nothing else.
+# - The outputs on sequences of one and two tokens determine $T$ completely.
+# - To compare learned with devised parameters, we compare $T$, not $C$ or sums.
 #
 # ## Exercises
 #
-# 1. *By hand.* A layer gives 2 for *a*, and the first token of *a b* receives 7. What does it give the tokens $a$ of *a
-#    a b*?
+# 1. *By hand.* A layer gives 2 for the sequence *a*, and the first token of *a b* receives 7. What does it give the
+#    tokens $a$ of *a a b*?
 #    <details><summary>Solution</summary>
 #
 #    We have $T_{aa}=2$ and $T_{ab}=7-2=5$, so each $a$ receives $2\cdot2+5=9$.
@@ -259,8 +259,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `size = 2`. Do equal sums make the layers equal now?
 #    <details><summary>Solution</summary>
 #
-#    No. The only two columns are exchanged, and the outputs still differ by up to 3.0.
+#    No. The run exchanges the only two columns, and the outputs still differ by up to 3.0.
 #
 #    </details>
 #
-# Back to [Theorem 4.8](theorem_4_8_lengths.ipynb), from whose proof the corollary comes.
+# Back to [Theorem 4.8](theorem_4_8_lengths.ipynb), whose proof gives the corollary.

@@ -10,7 +10,7 @@
 # # Definition 5.1 · Products of interactions: HyperFeatureAttention
 # *Ustaomeroglu, Qu: Eqs. 3, 35 and 36, Definition 5.1, Section 5 and Appendix F.2.*
 #
-# A hunter catches its prey if the species differ **and** the two stand in the same row. Self-attention can express this
+# A hunter catches its prey if the species differ **and** the two are in the same row. Self-attention can express this
 # "and" only if every combination of species and row is a separate symbol, and the number of combinations explodes.
 # HyperFeatureAttention multiplies scores instead. What do we gain, and how many parameters do we save?
 
@@ -82,18 +82,18 @@ for x, sign in ((3.2, "⊙"), (6.2, "="), (9.7, "not")):
 show.figure(
     fig,
     name="products",
-    caption="Scores between the three tokens, one row per token. Filled cells are 1.",
+    caption="Scores between the three tokens, one row per token. Filled cells are 1, empty cells 0.",
     alt="Four square tables of three by three cells. The entrywise product of the first two is the identity; their "
     "matrix product is filled except for one cell.",
 )
 
 # %% [markdown]
-# We see that the entrywise product leaves each token with itself, as it should. The ordinary product of the two
-# matrices connects almost everything with everything.
+# We see that the entrywise product links each token only to itself, as it should. The ordinary matrix product links
+# almost all pairs.
 #
 # ## The paper states
-# An entity has $M$ features. The sets $\mathcal S_\ell$ and $\mathcal S_r$ hold the values of two features, and
-# $\mathcal S_\phi$ those of feature $\phi$.
+# An entity is a token with $M$ features. The set $\mathcal S_\phi$ contains the values of feature $\phi$; $\ell$ and
+# $r$ are two particular features.
 #
 # <!-- claim hyper-attention/definition-coupled-interaction -->
 # <blockquote>
@@ -111,7 +111,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** A sum of such heads is an aggregate pairwise interaction of the combined features. Equation 35
-# gives the weight the features of $i$ as well, which are superfluous.
+# also gives the weight the features of $i$, which are superfluous.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -143,23 +143,23 @@ show.figure(
 # <!-- claim hyper-attention/remark-hfa-counts -->
 # <blockquote>
 #
-# **Section 5 text (How many parameters products of features take)** *Section 5; Appendix F.2*
+# **Section 5 text (How many parameters products of features need)** *Section 5; Appendix F.2*
 #
 # **The paper states.** If there are $M$ features, self-attention would require embedding dimension and number of
 # parameters in $\Theta(\exp(M))$, while defining attention for individual $f_a$'s only require $\Theta(M)$. Linear
 # HyperFeatureAttention requires only $\Theta(M)$ embedding dimension and parameters to express (3).
 #
-# **What is true.** The embedding has $\sum_\phi |\mathcal S_\phi|$ dimensions in place of $\prod_\phi |\mathcal
+# **What is true.** The embedding has $\sum_\phi |\mathcal S_\phi|$ dimensions instead of $\prod_\phi |\mathcal
 # S_\phi|$. The tables of the factors have $\Theta(M)$ entries, and the dense score matrices of $A$ factors $\Theta(A
 # M^2)$. Self-attention on product symbols needs a number exponential in $M$.
 #
-# **What changed.** The score matrices of Definition 5.1 are as wide as the embedding, so that $\Theta(M)$ counts only
-# the entries that are not zero, which are the score matrices of Appendix F.1.
+# **What changed.** The score matrices of Definition 5.1 are as wide as the embedding, so $\Theta(M)$ is only the number
+# of their nonzero entries, as in the tables of Appendix F.1.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - For two features, self-attention is said to require $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$ parameters.
-#   That is their number, and $d = |\mathcal S_\ell| |\mathcal S_r|$.
+# - For two features, the paper says that self-attention requires $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$
+#   parameters. This is the number of parameters, whereas $d = |\mathcal S_\ell| |\mathcal S_r|$.
 #
 # </details>
 #
@@ -168,14 +168,14 @@ show.figure(
 #
 # ## Why it is true
 # We write the one-hots of all features next to each other. A table over one feature of $i$ and one of $j$ then becomes
-# a block of a score matrix $C^{(a)}$, and the entrywise product multiplies what the tables say.
+# a block of a score matrix $C^{(a)}$, and the entrywise product multiplies the entries of the tables.
 #
-# The layer is ordinary linear attention on longer rows, because a product of inner products is an inner product of
-# Kronecker products. For example, $(1,2)\otimes(3,4)=(3,4,6,8)$ and $(1,1)\otimes(1,0)=(1,0,1,0)$. The factors have the
-# inner products $1+2=3$ and $3+0=3$, and the long rows have $3+6=9$.
+# The layer is also ordinary linear attention on longer token vectors, because a product of inner products is an inner
+# product of Kronecker products. For example, $(1,2)\otimes(3,4)=(3,4,6,8)$ and $(1,1)\otimes(1,0)=(1,0,1,0)$. The short
+# vectors have the inner products $1+2=3$ and $3+0=3$, and the long ones $3+6=9=3\cdot3$.
 #
-# The blocks have $\Theta(M)$ entries. If we do not know which feature belongs to which factor, we need the whole
-# matrices. They are as wide as the embedding, $\Theta(M)$, so each has $\Theta(M^2)$ entries.
+# These blocks have $\Theta(M)$ entries in total. If we do not know which feature belongs to which factor, we need the
+# whole matrices. Each is as wide as the embedding, $\Theta(M)$, so it has $\Theta(M^2)$ entries.
 #
 # <details><summary>Proof of Section 5 text: Θ(M) parameters and embedding dimension, as corrected</summary>
 #
@@ -187,8 +187,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw heads at random: tables, weights, and the features that they read. We compute the same sum by plain attention,
-# on one symbol per combination.
+# We draw tables, weights and features of heads at random. We compute the same sum with plain attention on one symbol
+# per combination.
 
 # %%
 draw = generator(seed)
@@ -212,7 +212,8 @@ plain = sum(aggregate_interactions(symbols, effect, weight[:, None]) for effect,
 at_i = coupled_interaction(entities, target, weights_at="i")
 
 # %% [markdown]
-# Next we run the layer, in both forms of the paper, and a dense layer in two ways.
+# Next, we run the layer in both of the paper's forms. We also compute a dense layer by the definition and as linear
+# attention on Kronecker products.
 
 # %%
 embedded = embed_features(entities, sizes)
@@ -230,7 +231,7 @@ by_features = queries @ (keys.mT @ (embedded @ values[:, None]).prod(dim=0))
 single = linear_hyper_feature_attention(embedded, dense[:1], values[:1])
 
 # %% [markdown]
-# Then we count parameters of the scores, for $M$ features with one factor each.
+# Then we count the parameters of the scores, for $M$ features with one factor each.
 
 # %%
 features = range(1, most_features + 1)
@@ -242,7 +243,7 @@ product = [feature_size ** (2 * m) for m in features]
 counted = {
     "tables (non-zero blocks)": blocks,
     "dense, two factors": dense_two,
-    "dense, a factor a feature": dense_each,
+    "dense, one factor per feature": dense_each,
     "plain attention on product symbols": product,
 }
 show.table(["M", *counted], zip(features, *counted.values(), strict=True))
@@ -257,19 +258,20 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="parameters-by-features",
-    caption="Parameters of the scores against the number of features. Three straight lines are powers of $M$; the "
-    "bent one is exponential.",
-    alt="Four curves on logarithmic axes. Tables, dense with two factors and dense with a factor for each feature are "
-    "straight lines of slopes about one, two and three; plain attention on product symbols bends upwards, far above.",
+    caption="Parameters of the scores against the number of features. The three straight lines are powers of $M$; "
+    "the curve that bends upwards is exponential.",
+    alt="Four curves on logarithmic axes. Tables, dense matrices with two factors and dense matrices with one "
+    "factor per feature are straight lines with slopes of about one, two and three. Plain attention on product "
+    "symbols bends upwards and ends far above.",
 )
 
 # %% [markdown]
-# On these axes we see powers of $M$ as straight lines: tables, two dense factors, and one dense factor per feature.
-# Plain attention bends upwards, because its count is exponential.
+# We see straight lines, which are powers of $M$, for tables and dense factors. Plain attention bends upwards, because
+# its count is exponential.
 #
 # ## How we checked
-# We compare the layer with the sum over tables, and for two features of two values with all tables. As controls we
-# leave out a head or a factor, or read the weights at $i$.
+# We compare the layer with the sum over tables. For two features of two values, we prove it for all tables. As
+# controls, we leave out a head or a factor, or read the weights at $i$.
 
 # %%
 claim = Claim("hyper-attention/definition-coupled-interaction")
@@ -292,8 +294,7 @@ claim.certified("two features of two values: all tables", certify_feature_layer(
 claim.verdict()
 
 # %% [markdown]
-# For the counts we take differences. A polynomial of degree $p$ has zero differences of order $p+1$, and an exponential
-# does not.
+# A polynomial of degree $p$ has zero differences of order $p+1$; an exponential does not.
 
 
 # %%
@@ -331,21 +332,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The paper says that the layer needs $\Theta(M)$ parameters. This is true of the tables of Appendix F.1, and not of the
-# dense matrices in Definition 5.1. Even dense matrices need far fewer than plain attention.
+# The paper says that the layer needs $\Theta(M)$ parameters. This is true of the tables of Appendix F.1, but not of the
+# dense matrices in Definition 5.1. Even dense matrices need far fewer parameters than plain attention.
 #
 # ## What to remember
-# - HyperFeatureAttention multiplies scores entry by entry, so that two conditions can hold together.
+# - HyperFeatureAttention multiplies scores entry by entry, so it can require two conditions at once.
 # - The embedding needs the *sum* of the features' sizes. Plain attention needs their *product*.
-# - The tables grow as $M$, dense matrices of two factors as $M^2$, and plain attention exponentially.
+# - The number of parameters grows as $M$ for tables, as $M^2$ for two dense factors, and exponentially for plain
+#   attention.
 #
 # ## Exercises
 #
-# 1. *By hand.* Four features have three values each. How wide is the embedding, and how wide would it be for plain
-#    attention?
+# 1. *By hand.* Four features have three values each. How many dimensions do this layer and plain attention need?
 #    <details><summary>Solution</summary>
 #
-#    It has $4\cdot3=12$ dimensions, where plain attention needs $3^4=81$.
+#    It has $4\cdot3=12$ dimensions, whereas plain attention needs $3^4=81$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `feature_size = 10`. How many score parameters do tables, two dense factors and plain

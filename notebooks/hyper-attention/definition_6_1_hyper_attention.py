@@ -11,8 +11,8 @@
 # *Ustaomeroglu, Qu: Definitions 6.1 and G.5, Section 6, Appendix G.1.*
 #
 # You gain from two allies only if they are not allied with each other. Such an effect depends on three parties, and
-# HyperAttention has a score for each triple. It adds up over pairs of other tokens, but over which pairs? The paper
-# uses five different sums, and this page shows why the choice matters.
+# HyperAttention has one score for each triple. It sums over pairs of tokens, but over which pairs? The paper uses five
+# different sums, and this page shows why the choice matters.
 
 # %%
 from itertools import product
@@ -52,7 +52,7 @@ require(seed=(seed, 0, None))
 # %% [markdown]
 # ## A tiny example
 # Our sequence is a, a, b. How many pairs of positions $(j_1, j_2)$ hold (a, a), and how many hold (a, b)? It depends on
-# which pairs we allow.
+# the allowed pairs.
 
 # %%
 HOLDS = {
@@ -78,8 +78,8 @@ for column, (sum_over, allowed) in enumerate(HOLDS.items()):
 show.figure(
     fig,
     name="five-sums",
-    caption="The pairs in each sum for the sequence a, a, b: rows are the first token, columns the second. Below each "
-    "grid, the number of its pairs that hold (a, a) and (a, b).",
+    caption="The pairs in each sum for the sequence a, a, b: rows are the first token, columns the second. Below "
+    "each grid are the numbers of its pairs that hold (a, a) and (a, b).",
     alt="Five grids of three by three cells. The first is full. The others fill the upper triangle with and "
     "without the diagonal, and the lower triangle with and without it.",
 )
@@ -89,7 +89,7 @@ show.figure(
 # triangle decides whether order matters.
 #
 # ## The paper states
-# Here $X$ holds one token per row; $C$ and $W^V$ are tensors of weights.
+# Here $X$ holds one token per row; $C$ and $W^V$ are tensors of weights for the scores and the values.
 #
 # <!-- claim hyper-attention/definition-6-1 -->
 # <blockquote>
@@ -105,9 +105,8 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - Appendix G.1 gives $C, W^V \in \mathbb R^{d\times n}$ at order $n$. Its formulas index tensors with $n$ axes, as in
-#   Section 6: $C$ has $d^n$ entries and $W^V$ has $d^{n-1} d_2$.
-# - Except in Remark G.2, the paper moves between five sums over pairs, which are five different functions, without
-#   saying so.
+#   Section 6, so $C$ has $d^n$ entries and $W^V$ has $d^{n-1} d_2$.
+# - The paper uses five different sums over pairs and, except in Remark G.2, does not say that they differ.
 #
 # </details>
 #
@@ -124,11 +123,12 @@ show.figure(
 # X(j), \mathcal X(k)}$. Standard pairwise interactions are insufficient for this, and a suitable embedding encodes it
 # into HyperAttention of order 3.
 #
-# **What is true.** The payoff is one linear layer of order 3 that sums over $j < k$, at every length, and no linear
-# self-attention layer. A layer with the sum of Definition 6.1, over $j \le k$, represents it at each single length.
+# **What is true.** One linear layer of order 3 that sums over $j < k$ represents the payoff at every length, and no
+# linear self-attention layer does. A layer with the sum of Definition 6.1, over $j \le k$, represents it at each single
+# length.
 #
-# **What changed.** The payoff leaves out $j = k$ and Definition 6.1 does not. At two lengths together no layer with the
-# sum of the definition represents the payoff.
+# **What changed.** The payoff leaves out $j = k$, and Definition 6.1 does not. No layer with the sum of Definition 6.1
+# represents the payoff at two lengths together.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -136,21 +136,22 @@ show.figure(
 # The five sums are those of Theorem G.4 (all pairs), Definitions 6.1 and G.5 ($j_1\le j_2$), Section 6 ($j_1<j_2$),
 # Appendix G.1 ($j_1\ge j_2$) and Remark G.2 ($j_1>j_2$). We call them `all`, `le`, `lt`, `ge` and `gt`.
 #
-# With a softmax, order 3 is known as *2-simplicial attention* {cite}`clift2020logic`. {cite}`roy2025simplex` train it
-# in large language models, with windows and products of two values. The package `simplicial-attention` computes it; our
-# tests compare {doc}`our softmax </notebooks/hyper-attention/definition_g_1_softmax>` with it.
+# With a softmax, HyperAttention of order 3 is known as *2-simplicial attention* {cite}`clift2020logic`.
+# {cite}`roy2025simplex` train it in large language models, with windows and products of two values. The package
+# `simplicial-attention` computes it; our tests compare
+# {doc}`our softmax </notebooks/hyper-attention/definition_g_1_softmax>` with it.
 #
 # ## Why it is true
 # **What a layer sees.** Self-attention sees how often each symbol occurs. Order 3 sees how often each *pair* of symbols
 # occurs among the allowed pairs. A symbol that occurs $s$ times meets itself $s^2$, $s(s+1)/2$ or $s(s-1)/2$ times.
 #
-# **Leaving out the diagonal.** An agent does not collide with itself, so {doc}`Example 1
-# </notebooks/hyper-attention/example_1_colliding_agents>` sums over $j\ne i$. The layer sums over every $j$, and the
-# surplus is a constant, $f(\alpha,\alpha)\,w_\alpha$. A layer has only counts. At a known length $L$ the counts add up
-# to $L$, so we can write $1=\sum_\beta s_\beta/L$ and subtract the surplus. At two lengths this fails.
+# **Leaving out the diagonal.** An agent does not collide with itself, so
+# {doc}`Example 1 </notebooks/hyper-attention/example_1_colliding_agents>` sums over $j\ne i$. The layer sums over every
+# $j$, and the additional term is a constant, $f(\alpha,\alpha)\,w_\alpha$. At a known length $L$ the counts $s_\beta$
+# add up to $L$, so we can write $1=\sum_\beta s_\beta/L$ and subtract the constant. With two lengths this fails.
 #
-# Alliances repeat the story one order higher: $s(s+1)/2$ exceeds $s(s-1)/2$ by $s$. At one length $s$ is a sum of pair
-# counts, and at two lengths it is not.
+# For alliances, the same happens one order higher: $s(s+1)/2$ exceeds $s(s-1)/2$ by $s$. At one length, $s$ is a linear
+# combination of pair counts; at two lengths, it is not.
 #
 # <details><summary>Proof of Section 6 example: ternary synergies, as corrected</summary>
 #
@@ -171,7 +172,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute every layer three times: from tensors, by a loop, and from pair counts, in whole numbers.
+# We compute every layer in three ways, with integer weights: from tensors, by a loop, and from pair counts.
 
 # %%
 draw = generator(seed)
@@ -217,10 +218,10 @@ show.table(
 )
 
 # %% [markdown]
-# The three agree exactly, and every other sum differs from that of Definition 6.1.
+# All three agree exactly, and every other sum differs from that of Definition 6.1.
 #
 # **Alliances.** The types form a ring, and neighbours are allied. We also take a task without synergy, whose strengths
-# $g(\mathcal X(i),\mathcal X(j))+g(\mathcal X(i),\mathcal X(k))$ amount to a pairwise interaction.
+# $g(\mathcal X(i),\mathcal X(j))+g(\mathcal X(i),\mathcal X(k))$ reduce to a pairwise interaction.
 
 # %%
 ring = torch.arange(size)
@@ -234,7 +235,7 @@ tasks = {
 }
 
 # %% [markdown]
-# We fit the best layer of each kind by least squares. The table shows which fraction of the variance it misses.
+# We fit the best layer of each kind by least squares. The table shows the fraction of the variance that it misses.
 
 # %%
 pairs, triples = tuple_features(symbols, size, 1), tuple_features(symbols, size, 2, "lt")
@@ -263,24 +264,24 @@ wanted = tasks["alliances"].flatten()
 fig, axis = show.axes(width=4.6, height=3.6)
 axis.plot(wanted, (pairs @ fit).flatten(), ".", alpha=0.25, label="best linear attention")
 axis.plot(wanted, layer.flatten(), ".", color=show.COLOURS[1], label="HyperAttention, order 3")
-axis.set(xlabel="value $V_i$ of the synergy", ylabel="output of the layer")
+axis.set(xlabel="payoff $V_i$", ylabel="output of the layer")
 axis.legend()
 show.figure(
     fig,
     name="alliances",
-    caption="Every entity of every sequence: what the best linear attention and the layer of order 3 give, against "
-    "the value. The layer of order 3 is on the diagonal. Linear attention gives less than 0 to entities that gain "
-    "nothing, and too little to those that gain most.",
-    alt="Two sets of points. One lies on the diagonal exactly; the other scatters about it, below it at 0 and at the "
-    "largest values.",
+    caption="Outputs of the best linear attention and of the layer of order 3 against the payoff, for every agent "
+    "in every sequence. The layer of order 3 is on the diagonal. Linear attention gives less than 0 to agents that "
+    "gain nothing, and too little to those that gain most.",
+    alt="Two sets of points. One is exactly on the diagonal. The other is scattered around it, below it at 0 and at "
+    "the largest values.",
 )
 
 # %% [markdown]
-# Linear attention misses the entities that gain nothing and those that gain most. The layer of order 3 is exact.
+# Linear attention gives too little at both ends. The layer of order 3 is exact.
 #
 # ## How we checked
 # Sympy compares the five sums with the pair counts for all tensors on two symbols. We also fit the alliances at lengths
-# 5 and 7 together: the strict sum misses nothing, and that of Definition 6.1 has to miss.
+# 5 and 7 together: the strict sum must be exact, and the sum of Definition 6.1 must not be.
 
 # %%
 claim = Claim("hyper-attention/definition-6-1")
@@ -324,7 +325,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# We compare factors with full tensors; leaving out one term must show.
+# The layer from factors must equal that from full tensors, but not if we leave out one term.
 
 # %%
 q, k1, k2, v1, v2, v3 = factors
@@ -344,9 +345,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - HyperAttention of order 3 sees pair counts, as linear attention sees counts.
+# - HyperAttention of order 3 sees pair counts, just as linear attention sees counts.
 # - Five sums over pairs give five different layers.
-# - What leaves out a diagonal can be represented at one length, and in general not at two.
+# - A layer represents a sum without its diagonal at one length, but in general not at two.
 #
 # ## Exercises
 #
@@ -359,7 +360,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `size = 6`. Does the best linear attention miss more or less of the alliances?
 #    <details><summary>Solution</summary>
 #
-#    It misses more: 15 % of the variance, where four types give 9 %.
+#    It misses more: 15 % of the variance, compared with 9 % for four types.
 #
 #    </details>
 #

@@ -10,7 +10,7 @@
 # # Definitions F.2 and F.3 · Heads that multiply their scores
 # *Ustaomeroglu, Qu: Definitions F.2 and F.3, Remarks F.4 and F.5, Appendix F.2.*
 #
-# A network has several attention heads, and each weighs the tokens in its own way. A head of HyperFeatureAttention cuts
+# A network has several attention heads, and each weighs the tokens differently. A head of HyperFeatureAttention splits
 # its features into parts, and multiplies the scores of the parts. Does this cost more than self-attention, and does it
 # work with rotary positions?
 
@@ -42,8 +42,8 @@ require(shifts=(Each(shifts), 1, 100_000), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Take a small circle, a small square and a large circle. One part of a head scores 1 for equal sizes, another scores 1
-# for equal shapes. The product is 1 only where both agree.
+# Take a small circle, a small square and a large circle. One part of a head gives the score 1 to equal sizes, another
+# gives the score 1 to equal shapes. The product is 1 only where both agree.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.5)
@@ -54,13 +54,13 @@ for column, (words, scores) in enumerate({"same size": size, "same shape": shape
 show.figure(
     fig,
     name="product",
-    caption="Scores of three tokens: of two parts of a head, and their product.",
+    caption="Scores between the three tokens from two parts of a head, and their product. Filled cells are 1.",
     alt="Three grids of three by three cells. In the first the upper left block of four and the last diagonal cell are "
     "filled, in the second the corners and the middle, in the third only the diagonal.",
 )
 
 # %% [markdown]
-# A sum of the two scores would still give 1 to tokens that agree in size alone.
+# A sum of the two scores would still give 1 to tokens that agree only in size.
 #
 # ## The paper states
 # <!-- claim hyper-attention/definition-f-2 -->
@@ -107,7 +107,7 @@ show.figure(
 # **What is true.** Without value product a block has $4d^2$ parameters at every order, as self-attention has. With it,
 # a block of order $A$ has $(A-1)d^2$ more.
 #
-# **What changed.** The excess is not slight: it is a quarter at order 2 and three quarters at order 4.
+# **What changed.** The excess is not slight: it is a quarter of $4d^2$ at order 2 and three quarters at order 4.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -124,18 +124,18 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The product of the scores then depends on positions through their distances alone.
+# **Beyond the paper.** The product of the scores then depends on positions only through their distances.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The $A$ parts of a head share its $d_h$ features, so all queries together come from one matrix of $d\times d$,
-# whatever the order $A$. The same holds for keys. Values are different: with a *value product* each of the $A$ values
-# has all $d_h$ features.
+# The $A$ parts of a head share its $d_h$ features, so all queries together come from one $d\times d$ matrix, whatever
+# the order $A$. The same holds for keys. Values are different: with a *value product*, each of the $A$ values has all
+# $d_h$ features.
 #
-# A rotary encoding turns queries and keys by angles that grow with the position, so their product depends on the
-# distance alone. A product of several such scores does too.
+# A rotary encoding turns queries and keys by angles that grow with the position, so their inner product depends on
+# positions only through the distance. The same is true of a product of several such scores.
 #
 # <details><summary>Proof of Remark F.4, as corrected</summary>
 #
@@ -201,9 +201,10 @@ sizes = [[name, count(module), count(module) / width**2] for name, module in nam
 show.table(["block", "parameters", "in units of d²"], sizes)
 
 # %% [markdown]
-# We pay nothing for products of scores. A value product at order 4 costs three matrices of $d\times d$ more.
+# Products of scores cost no additional parameters. A value product at order 4 costs three additional $d\times d$
+# matrices.
 #
-# Next we shift all positions, for rotary and for learned positions.
+# Next, we shift all positions, once with rotary encoding and once with learned positions.
 
 # %%
 q, k = (project(x).chunk(order, dim=-1) for project in (products.queries, products.keys))
@@ -234,8 +235,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see that rotary scores do not change; with learned positions they do. How does a product of rotary scores fall with
-# the distance?
+# Rotary scores do not change, whereas scores with learned positions do. How does a product of rotary scores decrease
+# with the distance?
 
 # %%
 ones = torch.ones(1, 41, width // order, dtype=torch.float64)
@@ -249,16 +250,16 @@ show.figure(
     fig,
     name="rotary",
     caption="Score of equal queries and keys against their distance, for the product of 1, 2 and 4 equal rotary "
-    "factors. All fall off in waves; the more factors, the lower.",
+    "factors. Each score is a fraction of its value at distance 0.",
     alt="Three curves that begin at one and fall with distance in waves. The higher the order, the lower the curve.",
 )
 
 # %% [markdown]
-# We see that all orders fall in waves, and the higher the order, the lower the curve.
+# All curves fall with oscillations, and a higher order gives a lower curve.
 #
 # ## How we checked
-# For F.2 we compare the block with its heads, one by one, with and without the scale. A change of the last token must
-# not reach earlier outputs; without the mask it does.
+# For Definition F.2, we compare the block with its heads, one by one, with and without the scale. A change of the last
+# token must not affect earlier outputs, except without the mask.
 
 # %%
 leaks = {
@@ -276,7 +277,8 @@ claim.control.equal("the same without the mask", leaks[False], 0)
 claim.verdict()
 
 # %% [markdown]
-# For F.3 we compare the block with its factors, one by one. Another order with the same weights must differ.
+# For Definition F.3, we compare the block with its factors, one by one. Another order with the same weights must
+# differ.
 
 # %%
 claim = Claim("hyper-attention/definition-f-3")
@@ -295,7 +297,7 @@ claim.control.at_most("scaled block against the printed form, error", other_scal
 claim.verdict()
 
 # %% [markdown]
-# For F.4 we count blocks of the paper's width.
+# For Remark F.4, we count the parameters of blocks of the paper's width.
 
 # %%
 with torch.device("meta"):  # counted on blocks of the printed width, without their numbers
@@ -314,7 +316,7 @@ claim.printed.below("slightly more: excess at order 4 as a share", excess[-1] / 
 claim.verdict()
 
 # %% [markdown]
-# For F.5 the control uses learned positions. A rotary block must also see positions at all.
+# For Remark F.5, the control uses learned positions. The output of a rotary block must also depend on positions at all.
 
 # %%
 turned = block([2, 2], rotary=True)
@@ -330,30 +332,30 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The paper has no scale on these scores, although Section 2 has $1/\sqrt d$. A product of $A$ unscaled scores grows as
-# the $A$-th power, and large scores saturate the softmax. The models of this book divide each factor by the root of its
-# width. Both forms represent the same functions, because queries can absorb the factor. In the whole model of Table 1,
-# a value product of order 4 would add 4 % to 46 million parameters.
+# the $A$-th power of a single score, and large scores saturate the softmax. Our models divide each factor by the root
+# of its width. Both forms represent the same functions, because queries can absorb the factor. In the whole model of
+# Table 1, a value product of order 4 would add 4 % to 46 million parameters.
 #
 # </details>
 #
 # ## What to remember
-# - A head of order $A$ multiplies $A$ scores at the price of one.
+# - A head of order $A$ multiplies $A$ scores with the parameters of one.
 # - A value product costs $d^2$ parameters for each factor after the first.
 # - Rotary positions work factor by factor.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many parameters, in units of $d^2$, has a block of order 3 with and without value product?
+# 1. *By hand.* How many parameters, in units of $d^2$, does a block of order 3 have with and without value product?
 #    <details><summary>Solution</summary>
 #
-#    $3+A=6$ with it, 4 without it.
+#    It has $3+A=6$ with value product and 4 without.
 #
 #    </details>
-# 2. *Predict, then run.* Set `width = 96`. How do the counts change, and their numbers in units of $d^2$?
+# 2. *Predict, then run.* Set `width = 96`. How do the counts change, also in units of $d^2$?
 #    <details><summary>Solution</summary>
 #
-#    The counts grow fourfold. In units of $d^2$ they stay 4 and, with value product at order 4, 7.
+#    The counts grow fourfold. In units of $d^2$ they stay 4 or, with value product at order 4, 7.
 #
 #    </details>
 #
-# Back: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), where such a head has no softmax.
+# Back: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), which defines such a head without a softmax.

@@ -10,9 +10,9 @@
 # # Definitions G.1 and G.3 · A softmax over pairs of tokens
 # *Ustaomeroglu, Qu: Definitions G.1 and G.3, Remark G.2, Appendix G.1.*
 #
-# Some words mean something only together. Self-attention gives a weight to each token; HyperAttention of order 3 gives
-# a weight to each *pair* of tokens. Which pairs compete in the softmax, how many parameters does this take, and must we
-# store a number for every triple?
+# Some words have a meaning only in combination. Self-attention gives a weight to each token; HyperAttention of order 3
+# gives a weight to each *pair* of tokens. Which pairs compete in the softmax, how many parameters does this take, and
+# must we store a number for every triple?
 
 # %%
 import math
@@ -48,11 +48,11 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Token 3 looks at pairs of the tokens 1, 2 and 3. The order of the two does not matter, so the definition keeps only
+# Token 3 attends to pairs of the tokens 1, 2 and 3. The order of the two does not matter, so the definition keeps only
 # pairs $(j_1, j_2)$ with $j_1\ge j_2$, and its strict version only those with $j_1>j_2$.
 #
-# For the score of a pair we multiply the query and both keys entry by entry, and add up. The query $(1,2)$ and the keys
-# $(3,1)$ and $(1,4)$ give $1\cdot3\cdot1+2\cdot1\cdot4=11$.
+# For the score of a pair, we multiply the query and both keys entry by entry, and add up the products. The query
+# $(1,2)$ and the keys $(3,1)$ and $(1,4)$ give the score $1\cdot3\cdot1+2\cdot1\cdot4=11$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.5)
@@ -63,7 +63,7 @@ for column, (words, kind) in enumerate(kinds.items()):
 show.figure(
     fig,
     name="pairs",
-    caption="The pairs that token 3 looks at: rows are the first member, columns the second.",
+    caption="The pairs to which token 3 attends: rows are the first member, columns the second.",
     alt="Three grids of three by three cells. In the first all cells are filled, in the second the lower triangle with "
     "the diagonal, in the third the lower triangle without it.",
 )
@@ -89,8 +89,8 @@ show.figure(
 # $A_{i,j_1,\dots,j_{n-1}}=\mathrm{Softmax}_{(j_1,\dots,j_{n-1})}(M_{i,j_1,\dots,j_{n-1}}+\sum_\sigma
 # Q_{i,\sigma}K_{j_1,\sigma}\cdots K_{j_{n-1},\sigma})$. In a language model it also excludes tuples with $j_1>i$.
 #
-# **What changed.** A mask that multiplies the scores erases the allowed ones and gives weights that are not numbers.
-# Without $j_1\le i$ a language model reads the token that it has to predict.
+# **What changed.** A mask that multiplies the scores sets the allowed ones to zero and gives weights that are not
+# numbers. Without $j_1\le i$, a language model reads the token that it has to predict.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -113,7 +113,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The first $n-2$ tokens of a causal model have no tuple. We set their output to 0.
+# **Beyond the paper.** In a causal model, the first $n-2$ tokens have no tuple. We set their outputs to 0.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -143,17 +143,17 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** With one head and rank $d$, order 3 has $4d^2$ parameters with sharing and $6d^2$ without, which
-# makes the model of Table 1 larger by 2.6 %. With several heads the definition has a matrix $W^O$ in addition, with
-# $d^2$ more.
+# makes the model of Table 1 larger by 2.6 %. With several heads, the definition has an additional matrix $W^O$ with
+# $d^2$ parameters.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# **No cube.** For $L$ tokens there are about $L^3$ scores. But the score of the query $Q_i$ and the keys $K^1_{j_1}$
-# and $K^2_{j_2}$ is $(Q_i\odot K^1_{j_1})\cdot K^2_{j_2}$, where $\odot$ multiplies entry by entry. This is ordinary
-# attention with the query $Q_i\odot K^1_{j_1}$. We can therefore take a few $j_1$ at a time with a running softmax, and
-# recompute the weights in the backward pass.
+# **No cubic memory.** For $L$ tokens there are about $L^3$ scores. However, the score of the query $Q_i$ and the keys
+# $K^1_{j_1}$ and $K^2_{j_2}$ is $(Q_i\odot K^1_{j_1})\cdot K^2_{j_2}$, where $\odot$ multiplies entry by entry. This is
+# ordinary attention with the query $Q_i\odot K^1_{j_1}$. We can therefore process a few $j_1$ at a time with a running
+# softmax, and recompute the weights in the backward pass.
 #
 # **The mask.** A mask of 0 and $-\infty$ is *added* to scores. If it multiplies them, an allowed score becomes 0, a
 # forbidden negative score becomes $+\infty$, and $-\infty\cdot0$ is not a number.
@@ -162,7 +162,7 @@ show.figure(
 # sharing there are two for keys and two for values, which makes six.
 #
 # ## See it run
-# We count the parameters of the blocks, and the bytes that a forward and a backward pass hold at once.
+# We count the parameters of the blocks, and measure the peak memory of a forward and a backward pass.
 
 
 # %%
@@ -231,25 +231,25 @@ peaks = {length: passes(length) for length in lengths}
 fig, axis = show.axes(height=3.0)
 for name, marker in zip(peaks[lengths[0]], show.MARKERS, strict=False):
     axis.loglog(lengths, [peaks[length][name] / 1e6 for length in lengths], marker=marker, label=name)
-axis.set(xlabel="tokens L", ylabel="megabytes held at once", xticks=lengths, xticklabels=lengths)
+axis.set(xlabel="tokens L", ylabel="peak memory, megabytes", xticks=lengths, xticklabels=lengths)
 axis.minorticks_off()
 axis.legend()
 show.figure(
     fig,
     name="memory",
-    caption="Memory of a forward and backward pass at order 3. The literal softmax grows with the cube of the length, "
-    "the blocks with the square.",
+    caption="Memory of a forward and backward pass at order 3. In the limit of long sequences, the literal softmax "
+    "grows as the cube of the length, and the form in blocks as the square.",
     alt="Two straight lines on logarithmic axes. The literal form is steeper and far above the blockwise one at 128 "
     "tokens.",
 )
 
 # %% [markdown]
-# When the length doubles, we see the literal sum take almost eight times the memory, and the sum in blocks about three
+# When the length doubles, the literal softmax takes almost eight times the memory, and the form in blocks about three
 # times.
 #
 # ## How we checked
-# For G.1 we compare the block with a plain loop over pairs. A change of the last token must not reach earlier outputs;
-# without $j_1\le i$ it does.
+# For Definition G.1, we compare the block with a plain loop over pairs. A change of the last token must not affect
+# earlier outputs, except without $j_1\le i$.
 
 # %%
 q, k, v = (project(x) for project in (shared.queries, shared.keys[0], shared.values[0]))
@@ -277,7 +277,7 @@ claim.misprint.equal("weights that are not a number with the printed mask", as_p
 claim.verdict()
 
 # %% [markdown]
-# For strict pairs we also look at the first token. Its output must be 0, and not $0/0$.
+# For strict pairs, we also look at the first token, which has no pair. Its output must be 0, and not $0/0$.
 
 # %%
 first_two = strict(x[:, :2])
@@ -290,7 +290,7 @@ claim.control.close("strict block against the loop with equal members", strict(x
 claim.verdict()
 
 # %% [markdown]
-# A block without sharing must become the block with sharing when we tie its factors, and differ from it otherwise.
+# A block without sharing must equal the block with sharing when we tie its factors, and must differ from it otherwise.
 
 # %%
 tied = block(sharing=False)
@@ -333,24 +333,24 @@ claim.verdict()
 #
 # ## What to remember
 # - HyperAttention of order 3 is a softmax over ordered pairs of past tokens.
-# - It is ordinary attention from lifted queries, so memory grows with the square of the length.
-# - With one head and sharing it has exactly the parameters of self-attention.
+# - It is ordinary attention with a query for each pair $(i,j_1)$, so it needs no cubic memory.
+# - With one head and sharing, it has exactly as many parameters as self-attention.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many ordered pairs, and how many strict pairs, does token $i$ look at?
+# 1. *By hand.* How many ordered pairs, and how many strict pairs, does token $i$ attend to?
 #    <details><summary>Solution</summary>
 #
-#    $i(i+1)/2$ and $i(i-1)/2$. For $i=3$ these are 6 and 3.
+#    $i(i+1)/2$ ordered and $i(i-1)/2$ strict pairs. For $i=3$ these are 6 and 3.
 #
 #    </details>
 # 2. *Predict, then run.* Set `lengths = [32, 64, 128, 256]`. By what factor does each curve grow when the length
 #    doubles?
 #    <details><summary>Solution</summary>
 #
-#    The literal form grows by 7.4, 7.7 and 7.9, towards 8. The form in blocks grows by 2.4, 2.8 and 3.2; its square
-#    term overtakes the linear ones only at larger lengths.
+#    The literal form grows by factors of 7.4, 7.7 and 7.9, which approach 8. The form in blocks grows by 2.4, 2.8 and
+#    3.2, because its quadratic term dominates the linear terms only at larger lengths.
 #
 #    </details>
 #
-# Back: [Definition 6.1](definition_6_1_hyper_attention.ipynb), where HyperAttention has no softmax.
+# Back: [Definition 6.1](definition_6_1_hyper_attention.ipynb), which defines HyperAttention without a softmax.

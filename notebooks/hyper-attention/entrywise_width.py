@@ -12,7 +12,7 @@
 #
 # Suppose that a layer must recognise equal tokens: its score should be near 1 for a token and itself, and near 0 for
 # any other. How many dimensions do the tokens need if we require this of every pair? Remark F.1 says that products of
-# scores save exponentially many. We show that they save a factor, and determine its order of magnitude.
+# scores save exponentially many dimensions. We show that they save only a factor, and determine its order of magnitude.
 
 # %%
 import math
@@ -41,10 +41,10 @@ require(most=(most, 3, 5), steps=(steps, 800, 5000), seed=(seed, 0, None))
 # ## A tiny example
 # Draw four tokens as unit vectors in the plane, at angles of 0°, 45°, 90° and 135°. The score of two tokens is their
 # inner product, which is the cosine of the angle between them. Its square is 1 for equal tokens, and 0 or $\frac12$ for
-# others. We multiply by $\frac23$ and have scores of $\frac23$ on the diagonal and at most $\frac13$ off it. All
-# scores are within $\frac13$ of what we want.
+# others. If we multiply the square by $\frac23$, the scores are $\frac23$ on the diagonal and at most $\frac13$ off it.
+# All scores are then within $\frac13$ of what we want.
 #
-# A product of two scores does this in two dimensions. A single score cannot, as we will see: four tokens need three.
+# A product of two scores thus needs only two dimensions; a single score needs three.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.4)
@@ -67,7 +67,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see how a power helps: it leaves 1 as it is and makes smaller numbers smaller. The vectors may then be closer to
+# We see how a power helps: it leaves 1 unchanged and makes smaller numbers smaller. The vectors may then be closer to
 # each other, and more of them fit.
 #
 # ## The statement
@@ -80,32 +80,31 @@ show.figure(
 #
 # **Beyond Remark F.1 (The width of scores, entry by entry)**
 #
-# For all $N\ge4$ and $A\ge1$,
+# For all $N\ge4$ and $A\ge1$, the smallest width $d_A(N)$ satisfies
 #
 # $$\tfrac1{20}\,\frac{\ln N}{\ln(1+A)}\le d_A(N)\le2+5\,\frac{\ln N}{\ln(1+A)}\,.$$
 #
-# More exactly, $\binom{d+Ar-1}{Ar}\ge N/(1+(N-1)4^{-r})$ for $d=d_A(N)$ and each whole $r\ge1$, and
-# $d_A(N)\le1+\lceil\ln N/\ln(1/\sin t)\rceil$, where $\cos^At=\frac12$. A single head with $C_a=c_aI$ reaches the
-# latter.
+# More exactly, $\binom{d+Ar-1}{Ar}\ge N/(1+(N-1)4^{-r})$ for $d=d_A(N)$ and each integer $r\ge1$, and
+# $d_A(N)\le1+\lceil\ln N/\ln(1/\sin t)\rceil$, where $\cos^At=\frac12$. A single head with $C_a=c_aI$ achieves the
+# upper bound.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# For $|\Phi|$ features with $k$ values each there are $N=k^{|\Phi|}$ tokens. Self-attention needs dimensions in
-# proportion to $|\Phi|\log k$, and a layer with $|\Phi|$ factors in proportion to $|\Phi|\log k/\log|\Phi|$. Remark
-# F.1 has $\log|\Phi|$ for the second number. We chose $\frac13$; any fixed error strictly between 0 and
-# $\frac12$ gives the same orders of magnitude, whereas the constant score $\frac12$ has an error of $\frac12$
-# everywhere.
+# For $|\Phi|$ features with $k$ values each there are $N=k^{|\Phi|}$ tokens. The number of dimensions is proportional
+# to $|\Phi|\log k$ for self-attention, and to $|\Phi|\log k/\log|\Phi|$ for a layer with $|\Phi|$ factors. Remark F.1
+# gives $\log|\Phi|$ as the second number. We chose $\frac13$; any fixed error strictly between 0 and $\frac12$ gives
+# the same orders of magnitude, whereas the constant score $\frac12$ has an error of $\frac12$ everywhere.
 #
 # ## Why it is true
 # *Few dimensions are enough.* Take unit vectors and $C_a=1$. The score is the power $(x_i\cdot x_j)^A$. It is at most
-# $\frac12$ if lines meet at an angle of at least about $1/\sqrt A$, and exponentially many lines in $d$ dimensions do
-# so, with a base near $\sqrt A$.
+# $\frac12$ in size if the lines along the vectors meet at an angle of at least about $1/\sqrt A$. In $d$ dimensions
+# there are exponentially many such lines, with a base near $\sqrt A$.
 #
-# *Fewer are not.* Take powers again, now of the entries of the whole table: all errors off the diagonal fade, so the
-# rank must approach $N$. But the $r$-th powers of scores of order $A$ are polynomials of degree $Ar$ in $d$
-# variables, and there are only so many. This argument is Alon's for a single score {cite}`alon2009perturbed`, and it
-# works for products.
+# *Fewer are not.* Now take powers of all entries of the table of scores. The errors off the diagonal fade, so the rank
+# must approach $N$. However, the $r$-th powers of scores of order $A$ are polynomials of degree $Ar$ in $d$ variables,
+# and few of these are linearly independent. This argument is Alon's for a single score {cite}`alon2009perturbed`, and
+# it also works for products.
 #
 # <details><summary>Proof of the two bounds</summary>
 #
@@ -141,8 +140,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute both bounds for features of two values, with as many factors as features, and for self-attention. One-hots
-# side by side give exact scores in $|\Phi|+1$ dimensions.
+# We compute both bounds for features of two values, for as many factors as features and for self-attention.
+# Concatenated one-hot vectors give exact scores in $|\Phi|+1$ dimensions.
 
 # %%
 numbers = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
@@ -165,15 +164,15 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="bounds",
-    caption="Where the smallest width lies, for scores within 1/3 of whether two tokens agree in all features of two "
-    "values.",
+    caption="The bounds between which the smallest width lies, if every score must be within 1/3 of the exact one, "
+    "which says whether two tokens agree in all features. Each feature has two values.",
     alt="Two bands on logarithmic scales that rise to the right. The band of self-attention is higher and steeper, and "
     "from 16 features on the bands do not overlap. A dashed line runs inside the upper band.",
 )
 
 # %% [markdown]
-# We see the two bands separate at 16 features, and then their distance grows slowly, as a logarithm does. How good are
-# the bounds for few features? We search for tokens and matrices, and count the dimensions that suffice.
+# We see the two bands separate at 16 features, and from there their distance grows slowly, like a logarithm. For few
+# features, we search for tokens and matrices, and count the dimensions that suffice.
 
 # %%
 widths = {m: 2 if m == 2 else 3 for m in range(2, most + 1)}
@@ -195,13 +194,13 @@ table_rows = [
 show.table(["features", "tokens", "searched", "lower bound", "upper bound", "one-hots", "largest error"], table_rows)
 
 # %% [markdown]
-# Three dimensions are enough for 32 tokens and five factors, where one-hots take six. The matrices of the search are
-# far from the identity. One score in three dimensions cannot separate even 16 tokens.
+# Three dimensions are enough for 32 tokens and five factors, whereas one-hot vectors need six. The matrices of the
+# search are far from the identity. One score in three dimensions cannot separate even 16 tokens.
 #
 # ## How we checked
-# The searches must reach an error of $\frac13$, and the ranks of the tables that they find must be between both sides
-# of the proof. We compare the two bounds with the formulas of the statement. As controls, we search with a single
-# score, and ask whether the width grows as slowly as $\log|\Phi|$.
+# The searches must reach an error of $\frac13$, and the ranks of the tables that they find must be between the two
+# bounds in the proof. We also compare both bounds with the formulas in the statement. As controls, we search with a
+# single score, and test whether the width could grow as $\log|\Phi|$.
 
 
 # %%
@@ -241,29 +240,31 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where we stop
-# The two constants are far apart. The search suggests that the lower bound is the better one, since different matrices
-# $C_a$ do more than a power does. We do not know the smallest width for three features exactly: it is 2 or 3.
+# The two constants are far apart. The search suggests that the lower bound is closer to the truth, because different
+# matrices $C_a$ can do more than a power. We do not know the smallest width for three features exactly: it is 2 or 3.
 #
 # ## What to remember
-# - Entry by entry, order $A$ divides the width by about $\log A$, whatever the weights and the number of heads.
-# - A power makes errors small, but it also makes a table of large rank from few dimensions. Both bounds use this.
+# - Entry by entry, order $A$ reduces the width by a factor of about $\log A$, whatever the weights and the number of
+#   heads.
+# - A power makes errors small, but it also gives a table of large rank from few dimensions. Both bounds use this.
 # - Whether a gap is exponential depends on the measure: in mean square it is, entry by entry it is not.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many unit vectors in the plane have cubes of inner products of at most $\frac12$ in size?
+# 1. *By hand.* How many unit vectors fit into the plane if the cubes of their inner products must be at most $\frac12$
+#    in size?
 #    <details><summary>Solution</summary>
 #
 #    The lines must meet at angles of at least $\arccos(2^{-1/3})\approx37.5°$. Since $180/37.5=4.8$, there are four.
 #
 #    </details>
-# 2. *Predict, then run.* Set `most = 3`. Which rows does the last table have, and how many dimensions do one-hots take
-#    in them?
+# 2. *Predict, then run.* Set `most = 3`. Which rows does the last table have, and how many dimensions do one-hot
+#    vectors need?
 #    <details><summary>Solution</summary>
 #
-#    The rows of two and three features, with 3 and 4 dimensions. The searches use 2 and 3.
+#    It has rows for two and three features. One-hot vectors need 3 and 4 dimensions.
 #
 #    </details>
 #
 # Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), the layer that multiplies scores, because it has
-# other uses than a small width.
+# uses other than a small width.

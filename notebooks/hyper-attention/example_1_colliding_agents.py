@@ -10,9 +10,9 @@
 # # Example 1 · Colliding agents
 # *Ustaomeroglu, Qu: Example 1, Section 3; Eqs. 4 and 5, Section 7.1; Eqs. 13 to 15, Appendix B.1.*
 #
-# Ants walk along a pipe until they meet a wall, and each pays 1 for every other ant that it touches. Can one layer of
-# attention predict from the start what each will have paid? In this running example of the paper, one small term goes
-# missing.
+# Ants walk along a pipe until they meet a wall, and then each pays 1 for every other ant that it touches. Can one layer
+# of attention predict from the starting positions what each ant pays? In this running example, the paper loses one
+# small term.
 
 # %%
 import torch
@@ -44,8 +44,8 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# The heights form a loop of six places. In the end all ants are at the wall, so we need only heights: two ants touch if
-# theirs differ by at most 1. We put three ants at heights 1, 2 and 4.
+# Six heights form a loop around the pipe. In the end all ants are at the wall, so two ants touch if their heights
+# differ by at most 1. We put three ants at heights 1, 2 and 4.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -64,7 +64,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The ant at height 2 touches one other ant, so its value is $-1$. From the layer we get $-2$: it also counts the ant
+# The ant at height 2 touches one other ant, so its value is $-1$. The layer gives $-2$, because it also counts the ant
 # itself.
 #
 # ## The paper states
@@ -80,30 +80,32 @@ show.figure(
 # self-attention with $W^V = -\mathbf 1_N$ and $C_{mn} = \mathbb I\{\min(|m - n|, N - |m - n|) \le 2R\}$ can exactly
 # implement the value function in (4), irrespective of $L$.
 #
-# **What is true.** The layer returns $V_i - 1$ for every agent and any number $L$ of agents: the sum over all $j$.
+# **What is true.** For every agent and any number $L$ of agents, the layer returns $V_i - 1$, which is the sum over all
+# $j$.
 #
 # **What changed.** The bias of $-1$ that Appendix B.1 adds to all values "for simplicity" is the term $j = i$.
-# Equations 4 and 13 and the main text lack it, and without it no weights are right for two numbers of agents.
+# Equations 4 and 13 and the main text lack this bias, and without it no weights are correct for two different numbers
+# of agents.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** For one given $L$ the scores $C_{mn} - \frac1L$ give $V_i$.
+# **Beyond the paper.** For one given $L$, the scores $C_{mn} - \frac1L$ give $V_i$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A layer holds any table of strengths ([Theorem 3.1](theorem_3_1_representation.ipynb)). Ours is 1 for close heights
-# and 0 for others, and every agent sends $-1$.
+# A layer can represent any table of strengths ([Theorem 3.1](theorem_3_1_representation.ipynb)). Ours is 1 for heights
+# that differ by at most $2R$ and 0 for others, and every agent sends $-1$.
 #
-# An agent is always close to itself, so we get $V_i-1$. No weights avoid this at all lengths. A lone agent must get 0,
-# so it must add 0 at its own height. Yet two agents at the same height must each get $-1$. At one fixed number of
-# agents we obtain $V_i$ with the scores $C_{mn}-\frac1L$.
+# An agent is always close to itself, so we get $V_i-1$. No weights avoid this for every number of agents. A lone agent
+# must get 0, so it must contribute 0 at its own height. Yet two agents at the same height must each get $-1$. For one
+# fixed number $L$ of agents, we obtain $V_i$ with the scores $C_{mn}-\frac1L$.
 #
 # ## See it run
-# We play random starts to the end, and record who touches whom.
+# We simulate random starts to the end, and record which agents touch.
 
 # %%
 draw = generator(seed)
@@ -126,14 +128,14 @@ axes[0].set_ylabel("y (a loop)")
 show.figure(
     fig,
     name="environment",
-    caption="One start, three moments. The number on an agent is its value $V_i$: minus the number of others that it "
-    "touches by the end. Orange agents touch somebody, blue ones do not.",
-    alt="Three square pictures of discs. At first they are scattered, then they have moved to the right, at the end "
-    "all stand in the last column, some overlapping. Overlapping discs are orange and carry negative numbers.",
+    caption="One start at three times. The number on an agent is its value $V_i$: minus the number of other agents "
+    "that it touches at the end. Orange agents touch another agent at the end; blue agents do not.",
+    alt="Three square pictures of discs. At first they are scattered. Then they have moved to the right. At the end "
+    "all are in the last column, and some overlap. Overlapping discs are orange and carry negative numbers.",
 )
 
 # %% [markdown]
-# At the end, the overlapping discs have negative values. Next we run the layer.
+# At the end, the overlapping discs have negative values.
 
 # %%
 minus_one = torch.full((grid, 1), -1.0, dtype=torch.float64)
@@ -168,16 +170,17 @@ show.table(
         ["diagonal set to 0", "alone at its height", alone_error, (no_diagonal[~shares] + 1).abs().max()],
         ["diagonal set to 0", "shares its height", shared_error, (no_diagonal[shares] + 1).abs().max()],
     ],
-    caption="The window counts the token itself, always. Without its diagonal it forgets those at the same height.",
+    caption="The window always counts the token itself. Without its diagonal, it also misses other tokens at the "
+    "same height.",
 )
 
 # %% [markdown]
-# We see that the layer is off by exactly 1 for every agent. A zero diagonal is no remedy: it also forgets other agents
-# at the same height.
+# The layer is off by exactly 1 for every agent. A zero diagonal does not help: it also misses other agents at the same
+# height.
 #
 # ## How we checked
-# We compare simulation and layer with Eq. 4. As controls we add one agent to the layer with $C_{mn}-\frac1L$, and test
-# the zero diagonal at shared heights.
+# We compare the simulation and the layer with Eq. 4. As controls, we add one agent for the scores $C_{mn}-\frac1L$, and
+# test the zero diagonal at shared heights.
 
 # %%
 claim = Claim("hyper-attention/example-1")
@@ -194,29 +197,29 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Equations 4 and 13 leave out $j=i$, and the layer includes it. The bias of $-1$ in the appendix is this term.
+# Equations 4 and 13 leave out $j=i$, but the layer includes it. The bias of $-1$ in the appendix is this term.
 # [Definition 6.1](definition_6_1_hyper_attention.ipynb) compares the paper's sums.
 #
 # ## What to remember
 # - Who collides with whom depends on pairs, so one layer computes it.
-# - The layer counts the agent itself, and no weights avoid this at two numbers of agents.
-# - The term $j=i$ later decides whether a layer is right at [other lengths](theorem_4_8_lengths.ipynb).
+# - The layer counts the agent itself, and no weights avoid this for two different numbers of agents.
+# - The term $j=i$ also decides whether a layer is correct at [other lengths](theorem_4_8_lengths.ipynb).
 #
 # ## Exercises
 #
 # 1. *By hand.* What does the layer return for the ants at heights 4 and 1?
 #    <details><summary>Solution</summary>
 #
-#    The ant at height 4 touches nobody and gets $-1$, for itself. The ant at height 1 gets $-2$, for itself and for the
-#    ant at height 2.
+#    The ant at height 4 touches no other ant, so it gets $-1$ for itself. The ant at height 1 gets $-2$, for itself and
+#    for the ant at height 2.
 #
 #    </details>
-# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. How large is the error of the zero
+# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. How large is the error with a zero
 #    diagonal for agents that share a height?
 #    <details><summary>Solution</summary>
 #
-#    It is 1: the diagonal forgets one other agent. Three agents at one height, which would make it 2, do not occur in
-#    this run.
+#    It is 1, because the layer misses one other agent. Three agents at one height, which would make it 2, do not occur
+#    in this run.
 #
 #    </details>
 #

@@ -10,9 +10,9 @@
 # # Example 2 · Which alleles are active?
 # *Ustaomeroglu, Qu: Example 2, Section 3; Appendix B.2.*
 #
-# Some gene variants, or alleles, are active only if certain others are present. Can one layer of attention read a
-# strand of them and tell for each one whether it is active? It can, and in two ways: one way is right for all lengths,
-# and training finds the other.
+# Some gene variants, or alleles, are active only if certain others are present. Can one layer of attention decide, for
+# each allele on a strand, whether it is active? It can, in two ways. One is correct for all lengths, but training on a
+# single length finds neither.
 
 # %%
 from itertools import permutations, product
@@ -42,10 +42,11 @@ size, larger_size = 5, 10
 
 # %% [markdown]
 # ## A tiny example
-# A strand holds each allele at most once. The paper's dictionary is `{1: [3], 2: [], 4: [2]}`: allele 3 activates
-# allele 1, allele 2 is always active, and allele 2 activates allele 4. All others are never active.
+# A strand contains each allele at most once. The paper's dictionary is `{1: [3], 2: [], 4: [2]}`: allele 3 activates
+# allele 1, allele 2 is always active, and allele 2 activates allele 4. All other alleles are never active.
 #
-# On the strand *1 3 2*, alleles 1 and 2 are active. We want a layer whose scores, added up over the strand, say so.
+# On the strand *1 3 2*, alleles 1 and 2 are active. We want scores whose sum over the strand is 1 for active alleles
+# and 0 for the others.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.8)
@@ -56,17 +57,17 @@ schematic.arrow(axis, (two - 0.4, y), (two + 0.4, y), "from itself: 1", bend=1.6
 show.figure(
     fig,
     name="strand",
-    caption="One strand. Blue alleles are active, and an arrow carries a score of 1.",
+    caption="One strand. Blue alleles are active, and each arrow is a score of 1.",
     alt="Three boxes, allele 1, allele 3 and allele 2; the first and the last are blue. An arrow leads from allele 3 "
     "to allele 1, and one from allele 2 to itself.",
 )
 
 # %% [markdown]
-# Allele 2 needs no other allele. It can take its 1 from itself, or a third from each of the three alleles. If we add
-# allele 4 to the strand, the thirds sum to $\frac43$, and the 1 from itself stays 1.
+# Allele 2 needs no other allele. It can get its 1 from itself, or a third from each of the three alleles. If we add
+# allele 4 to the strand, the thirds sum to $\frac43$, but the 1 from itself does not change.
 #
 # ## The paper states
-# Here $\mu:[\nu_1,\dots,\nu_m]$ says that the alleles $\nu_k$ activate $\mu$, and $\mu:[\,]$ that $\mu$ is always
+# Here $\mu:[\nu_1,\dots,\nu_m]$ says that the alleles $\nu_k$ activate $\mu$, and $\mu:[\,]$ says that $\mu$ is always
 # active.
 #
 # <!-- claim hyper-attention/example-2 -->
@@ -83,8 +84,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_{\mu\mu} = 1$ in place of the row of $1/L$ the layer is right at all lengths. For longer
-# lists it returns the fraction of the activators that are present.
+# **Beyond the paper.** With $C_{\mu\mu} = 1$ in place of the row of $1/L$, the layer is correct at all lengths. For
+# longer lists it returns the fraction of the activators that are present.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -100,7 +101,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The indicator in front of the sum is no part of an aggregate pairwise interaction (Eq. 2), and Theorem 3.1 does not
+# - The indicator in front of the sum is not part of an aggregate pairwise interaction (Eq. 2), so Theorem 3.1 does not
 #   cover it.
 #
 # </details>
@@ -109,8 +110,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** One layer does so at a given length, and at all lengths if no allele repeats. With repeats no
-# layer does so at two lengths, if some allele is always active and has no activator.
+# **Beyond the paper.** One layer represents the formula at any given length, and at all lengths if no allele repeats.
+# With repeats, no layer represents it at two lengths if some allele is always active and has no activator.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -126,7 +127,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold for the loss was $10^{-20}$ when the page was first run, and is $10^{-10}$ now, as in the description.
+# The threshold for the loss was $10^{-20}$ when the page was first run, and is $10^{-10}$ now.
 #
 # </details>
 #
@@ -134,27 +135,28 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** A layer trained on strands of one length, without repeats, is right there and errs at every
-# other length (length generalization in the sense of Section 4.3). Some linear layer is right at every length, with
-# $C_{\mu\mu} = 1$ for always active alleles, and training on several lengths finds a right one. The ReLU needs an
-# affine read-out, $1 - \mathrm{relu}(1 - L^* z)$, and any of an allele's activators is then enough for it.
+# **Beyond the paper.** A layer trained on strands of one length, without repeats, is correct there and errs at every
+# other length (length generalization in the sense of Section 4.3). Some linear layer, with $C_{\mu\mu} = 1$ for always
+# active alleles, is correct at every length, and training on several lengths finds such a layer. The ReLU needs an
+# affine read-out, $1 - \mathrm{relu}(1 - L^* z)$, and any activator of an allele then makes it active.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# We give each one-hot allele the value 1, so the output at $\mu$ is the sum of its scores over the strand. With scores
-# $1/m$ we get the fraction of the activators that are present. A row of $1/L$ gives an always active allele its 1 at
-# length $L$, and $C_{\mu\mu}=1$ gives it at every length.
+# We encode the alleles as one-hot vectors and give each the value 1, so the output at $\mu$ is the sum of its scores
+# over the strand. With scores $1/m$, we get the fraction of the activators that are present. A row of $1/L$ gives an
+# always active allele its 1 at length $L$, and $C_{\mu\mu}=1$ gives it at every length.
 #
-# Without repeats, we cannot distinguish the two at one length ([Theorem 4.8](theorem_4_8_lengths.ipynb)). Descent
-# starts from $C=0$ with none of the invisible direction and ends with none of it, which is not the diagonal layer.
+# Without repeats, strands of one length cannot distinguish the two ([Theorem 4.8](theorem_4_8_lengths.ipynb)), because
+# their outputs do not depend on one direction of the scores. Gradient descent starts from $C=0$ and never moves in this
+# direction, so it does not end at the diagonal layer.
 #
-# **With repeats.** Section 3 does not exclude them. Take the strands that hold only copies of one always active allele
-# $\mu$. There a layer returns $L\,T_{\mu\mu}$, with score times value in $T_{\mu\mu}$, and this is 1 at one $L$ only.
+# **With repeats.** Section 3 does not exclude repeated alleles. On a strand of $L$ copies of one always active allele
+# $\mu$, a layer returns $L\,T_{\mu\mu}$, where $T_{\mu\mu}$ is the score times the value. This is 1 for only one $L$.
 #
-# **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the first lengths, which should all become
-# 1, while 0 should stay 0. No $\mathrm{relu}(az+c)$ does this. If we add a read-out,
+# **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the lengths 1, 2 and 3. All three should
+# become 1, and 0 should stay 0. No $\mathrm{relu}(az+c)$ does this; with a read-out,
 # $1-\mathrm{relu}(1-L^*z)=\min(1,L^*z)$ does.
 #
 # <details><summary>Proof that a layer is right at all lengths</summary>
@@ -214,18 +216,17 @@ axes[2].legend(fontsize=8)
 show.figure(
     fig,
     name="lengths",
-    caption="Two score matrices for the paper's dictionary, and their errors. The printed one is right at the length "
-    "it was made for; the other one everywhere.",
-    alt="Two small heat maps which differ in row two: evenly filled on the left, a single blue cell on the right. "
-    "Beside them a line that touches zero at length three only, and a line that is zero throughout.",
+    caption="Two score matrices for the paper's dictionary, and their errors. The paper's matrix is correct at the "
+    "length for which it was made; the other matrix is correct at every length.",
+    alt="Two small heat maps differ in row two: the left one is evenly filled, the middle one has a single blue "
+    "cell. On the right, one line touches zero only at length three, and another is zero throughout.",
 )
 
 # %% [markdown]
-# We see that the two matrices differ in one row. The row of $1/L$ is right at one length only, and the diagonal entry
-# is right at all lengths.
+# The two matrices differ in one row. The row of $1/L$ is correct at only one length, the diagonal entry at all lengths.
 #
-# Next we add the ReLU layer, first for the paper's dictionary and then for the longer lists, where we may want any
-# activator or the fraction of them.
+# Next, we add the ReLU layer for the paper's dictionary and for longer lists, where the target is whether any activator
+# is present, or which fraction is.
 
 # %%
 headed = {"no ReLU": {}, "min(1, z)": {}, "min(1, L* z)": {}}
@@ -249,7 +250,7 @@ for length in range(1, larger_size + 1):
     share_off[f"L = {length}"] = (found - share).abs().max().item()
 
 # %% [markdown]
-# We also let alleles repeat, which the paper excludes, and list all 15,625 strands of six.
+# We also let alleles repeat, which Example 2 excludes, and list all 15,625 strands of length six.
 
 # %%
 repeated = torch.tensor(list(product(range(size), repeat=6)))
@@ -264,8 +265,8 @@ elsewhere = {f"L = {length}": error for length, error in by_length.items() if le
 on_diagonal = {f"L = {n}": error for n, error in zip(lengths, errors["1 on the diagonal"], strict=True)}
 
 # %% [markdown]
-# The formula of Section 3 has weights and does not exclude repeats. We run it at each length, and fit the best layer to
-# two lengths together.
+# The formula in Section 3 contains weights and does not exclude repeats. We test it at each length, and fit the best
+# layer to two lengths together.
 
 # %%
 weight = 0.5 + torch.rand(size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -289,7 +290,7 @@ pairs = [torch.einsum("nia,njb->niab", *[one_hot(size)[x]] * 2).flatten(2).flatt
 both = relative_residual(torch.cat(pairs), torch.cat([formula(x).flatten() for x in every.values()])[:, None])
 
 # %% [markdown]
-# Finally we train: on all strands of one length, and on all strands of two, three and four alleles together.
+# Finally, we train on all strands of one length, and on all strands of two, three and four alleles together.
 
 # %%
 one_length = gram_tensors(strands[trained_length], size)
@@ -322,13 +323,13 @@ apart = learned[f"L = {trained_length} only"] - diagonal
 along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=True) * unseen
 
 # %% [markdown]
-# If we train at one length, the layer is right there and wrong elsewhere, by multiples of the direction that the data
-# cannot see. If we train on several lengths, it is right at all.
+# Trained on one length, the layer is wrong at the others, by multiples of the undetermined direction. Trained on
+# several, it is correct at all.
 #
 # ## How we checked
-# We test every length. As controls we take the row of $1/L$ at other lengths, two lengths with repeats, $\min(1,z)$
-# without the factor, repeats without a ReLU, and the fraction of the activators after it. The diagonal layer, not
-# trained, shows that some linear layer is right everywhere.
+# We test every length. As controls, we take the row of $1/L$ at other lengths, two lengths with repeats, $\min(1,z)$
+# without the factor $L^*$, repeats without a ReLU, and the fraction of the activators after a ReLU. The diagonal layer,
+# which we do not train, shows that some linear layer is correct at every length.
 
 # %%
 claim = Claim("hyper-attention/example-2")
@@ -372,24 +373,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - One linear layer tells which alleles are active, at every length, if an always active allele gets its 1 from itself.
-# - Strands of one length do not determine this layer, and descent finds another.
+# - One linear layer decides which alleles are active, at every length, if an always active allele gets its 1 from
+#   itself.
+# - Strands of one length do not determine this layer, and gradient descent finds another.
 # - A ReLU with a read-out repairs the other layer.
 #
 # ## Exercises
 #
 # 1. *By hand.* An allele has three activators, and two of them are on the strand. What does the layer return, and what
-#    after $\min(1, 3z)$?
+#    is $\min(1, 3z)$?
 #    <details><summary>Solution</summary>
 #
-#    The layer returns $\frac23$. Then $\min(1, 3\cdot\frac23)=1$: any activator is enough.
+#    The layer returns $\frac23$. Then $\min(1, 3\cdot\frac23)=1$, because any activator is enough.
 #
 #    </details>
-# 2. *Predict, then run.* Set `trained_length = 4`. At which lengths is the layer trained at one length right?
+# 2. *Predict, then run.* Set `trained_length = 4`. At which lengths is the layer trained at one length correct?
 #    <details><summary>Solution</summary>
 #
-#    At $L=4$ alone: at every other length its largest error is at least 0.22.
+#    Only at $L=4$. At every other length, its largest error is at least 0.22.
 #
 #    </details>
 #
-# Back to [Theorem 4.8](theorem_4_8_lengths.ipynb), which explains what one length cannot show.
+# Back to [Theorem 4.8](theorem_4_8_lengths.ipynb), which explains what data of one length leave undetermined.

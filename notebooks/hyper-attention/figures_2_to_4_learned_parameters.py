@@ -11,8 +11,9 @@
 # *Ustaomeroglu, Qu: Section 7.1, Figures 2, 3 and 4.*
 #
 # Does training find the parameters that we would write down? For the colliding agents of [Example
-# 1](example_1_colliding_agents.ipynb) we know them. The paper trains a layer on this task, obtains tiny errors at every
-# length, and finds parameters that look nothing like the *devised* ones. Have the layers learned something else?
+# 1](example_1_colliding_agents.ipynb), we know such parameters. The paper trains a layer on this task, obtains tiny
+# errors at every length, and finds parameters that look nothing like the *devised* ones. Have the layers learned
+# something else?
 
 # %%
 import torch
@@ -57,7 +58,7 @@ require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 # ## A tiny example
 # Put seven heights on a loop. Two agents collide if their heights are at most two apart. Each colliding agent should
 # add −1 to the output. The devised layer has scores of 1 for these pairs and a value of −1. Scores of −½ and a value of
-# 2 do the same.
+# 2 have the same effect.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -74,7 +75,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Only the right-hand matrix can be seen in outputs.
+# The outputs depend only on the right-hand matrix.
 #
 # ## The paper states
 # <!-- claim hyper-attention/experiment-7-1 -->
@@ -91,8 +92,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** These errors need the self term in the target, the bias of $-1$ of Appendix B.1. With Eq. 4 to
-# the letter the error is $(1-L/20)^2$.
+# **Beyond the paper.** Such errors need the self term in the target, which is the bias of $-1$ in Appendix B.1. If Eq.
+# 4 is read literally, the error is $(1-L/20)^2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -115,16 +116,16 @@ show.figure(
 # visually distinct, both parameterizations lead to equivalent model behavior through different mathematical
 # organizations.
 #
-# **What is true.** The model behaves as the devised one in every run. With Adam, on a grid of 60, the matrices are
-# visually distinct. With gradient descent they are not: from a constant $w(0)$ the learned matrix is nearly diagonal,
-# and from an uneven one the diagonal stays in view.
+# **What is true.** In every run, the model behaves like the devised one. With Adam, on a grid of 60, the matrices are
+# visually distinct. With gradient descent they are not: from a constant $w(0)$, the learned matrix is nearly diagonal,
+# and from an uneven one, the diagonal stays visible.
 #
-# **What changed.** The picture depends on the optimiser and the start, and the paper gives neither.
+# **What changed.** The picture depends on the optimiser and the start, neither of which the paper gives.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold for the uneven start was $10^{-2}$ when the page was first run, and passed with a diagonal in plain
-#   view. It is now 1 for all three.
+# The threshold for the uneven start was $10^{-2}$ when the page was first run, and the run passed although the diagonal
+#   was clearly visible. The threshold is now 1 for all three runs.
 #
 # </details>
 #
@@ -157,19 +158,19 @@ show.figure(
 # <!-- claim hyper-attention/remark-figure-4-side -->
 # <blockquote>
 #
-# **Figure 4 (What sinusoids spare in the score matrix)** *Section 7.1, caption of Figure 4*
+# **Figure 4 (What sinusoids save in the score matrix)** *Section 7.1, caption of Figure 4*
 #
 # **The paper states.** Comparing (b) with Fig. 2 (b), we observe the advantage of sinusoidal embeddings in terms of
 # their parameter efficiency within the $\mathbf C=\mathbf W^Q\mathbf W^{K\top}$ matrix, particularly when relative
 # positions are more important than absolute positions.
 #
 # **What is true.** Compared with Figure 2(a), the devised score matrix needs fewer entries in the sinusoidal code than
-# in the one-hot code, for an equal error. As factors $\mathbf W^Q$ and $\mathbf W^K$ it needs equally many in both
-# codes.
+# in the one-hot code, for an equal error. Written as factors $\mathbf W^Q$ and $\mathbf W^K$, it needs equally many
+# entries in both codes.
 #
-# **What changed.** The advantage is in the entries of $\mathbf C$ and not in its factors, which take more. The
-# comparison must be with Figure 2(a): the learned matrix of Figure 2(b) needs nearly as many entries as one-hot
-# positions do.
+# **What changed.** The advantage is in the entries of $\mathbf C$ and not in its factors, which need more entries. The
+# comparison must be with Figure 2(a): the learned matrix of Figure 2(b) needs nearly as many entries as the one-hot
+# code.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -179,16 +180,17 @@ show.figure(
 # $T_{\mu\nu}=C_{\mu\nu}W_\nu$ to the output of an agent at $\mu$, so outputs determine $T$ and nothing else ([Corollary
 # 4.9](corollary_4_9_equivalence.ipynb)).
 #
-# In the sinusoidal code, a list of sines and cosines, a score that depends on the distance alone becomes diagonal.
-# Whether training keeps it so depends on how we train. The task does not change if we shift all heights, and gradient
-# descent from a constant start preserves this symmetry. Adam breaks it, because it scales all entries of the small
-# random gradients to one size.
+# In the sinusoidal code, a list of sines and cosines, a score that depends only on the distance has a diagonal matrix.
+# Whether training keeps it diagonal depends on how we train. The task does not change if we shift all heights, and
+# gradient descent from a constant start preserves this symmetry. Adam breaks it, because it scales all entries of the
+# small random gradients to one size.
 #
 # ## See it run
 # ### Training
 # We train four layers by gradient descent from $C=0$: one-hot; sinusoidal from a constant $w$; sinusoidal from an
-# uneven $w$ between 0.5 and 1.5; and one-hot with the target of Eq. 4 to the letter, which leaves out the self term.
-# The data enter only through third moments of the counts, so a step costs $N^3$ for any number of sequences.
+# uneven $w$ between 0.5 and 1.5; and one-hot with the target of Eq. 4 read literally, which leaves out the self term.
+# The data enter only through third moments of the counts, so a step takes about $N^3$ operations for any number of
+# sequences.
 
 # %%
 draw = generator(seed)
@@ -238,25 +240,25 @@ for name, history, colour, marker in zip(names, run.losses.T, show.COLOURS, show
 axes[1].axhline(1e-7, color="grey", linestyle=":")
 axes[1].annotate("reported in the paper", (lengths[-1], 1e-7), ha="right", va="bottom", color="grey", fontsize=8)
 axes[0].set_xlabel("step of descent")
-axes[0].set_ylabel("training error of a token")
+axes[0].set_ylabel("training error per token")
 axes[0].legend(fontsize=8)
 axes[1].set_xlabel("length L of the test sequences")
-axes[1].set_ylabel("test error of a token")
+axes[1].set_ylabel("test error per token")
 show.figure(
     fig,
     name="errors",
     caption="Left: squared training error. Right: squared error on fresh sequences of other lengths. With the self "
-    "term in the target the error is at its floor at every length; with Eq. 4 to the letter only at $L = L^*$.",
+    "term in the target, the error is at its floor at every length; with Eq. 4 to the letter, only at $L = L^*$.",
     alt="Left, four falling lines on a logarithmic scale. Right, three flat low series, and one that is low at length "
     "twenty only and between a tenth and one elsewhere.",
 )
 
 # %% [markdown]
-# Three series are flat: these layers are correct at lengths that they have never seen. Trained on Eq. 4 to the letter,
-# a layer is correct only at the training length $L^*$; elsewhere its squared error is $(1-L/L^*)^2$.
+# Three series are flat: these layers are correct at lengths that they have never seen. A layer trained on Eq. 4 to the
+# letter is correct only at the training length $L^*$; elsewhere its squared error is $(1-L/L^*)^2$.
 #
 # ### Figure 2: scores in the sinusoidal code
-# Adam trains the matrix in the code itself, on a smaller grid.
+# On a smaller grid, Adam trains the entries of the matrix in the sinusoidal code.
 
 
 # %%
@@ -315,19 +317,19 @@ axes[0].set_ylabel("μ")
 show.figure(
     fig,
     name="figure-2",
-    caption="Figure 2: scores in the sinusoidal code, each on its own colour scale, cut at a tenth of its largest "
-    "entry. The devised matrix is diagonal. Adam's has horizontal bands. Descent leaves the "
-    "diagonal in view, over a background of noise with an uneven start and over none with a constant one.",
+    caption="Figure 2: scores in the sinusoidal code, each on its own colour scale, which is cut off at a tenth of "
+    "its largest entry. The devised matrix is diagonal, and Adam's has horizontal bands. With gradient descent the "
+    "diagonal is visible; an uneven start adds noise.",
     alt="Four square images. The first and last show only a thin diagonal, the second is filled with orange and blue "
     "speckles in horizontal bands, the third shows a diagonal over faint speckles.",
 )
 
 # %% [markdown]
-# The devised matrix is diagonal. With Adam we see horizontal bands and no diagonal. With descent the diagonal remains,
-# whatever the start. What Figure 2(b) shows therefore depends on the optimiser, which the paper does not give.
+# With Adam, we see horizontal bands and no diagonal. With gradient descent, the diagonal remains visible. What Figure
+# 2(b) shows therefore depends on the optimiser, which the paper does not give.
 #
 # ### Figures 3 and 4: the same function
-# For each run we draw the learned and the devised $C$ in one-hot terms, then the learned and the devised $T$.
+# For each run, we draw the learned and the devised $C$ in the one-hot basis, then the learned and the devised $T$.
 
 
 # %%
@@ -344,8 +346,8 @@ def four_panels(name, title, number):
     show.figure(
         fig,
         name=title,
-        caption=f"Figure {title[-1]}, {name}: the learned $C$ has another sign and scale than the devised one; $T$ is "
-        f"the same.",
+        caption=f"Figure {title[-1]}, {name}: the learned $C$ differs from the devised one in sign and scale; $T$ is "
+        "the same.",
         alt="Four square heat maps with a band along the diagonal. In the first the band is negative, in the second "
         "positive, in the last two it is negative and equal.",
         photo=True,
@@ -353,18 +355,19 @@ def four_panels(name, title, number):
 
 
 # %% [markdown]
-# We draw the one-hot layer first, then the sinusoidal one with the uneven start.
+# We draw the one-hot layer, then the sinusoidal layer with the uneven start.
 
 # %%
 four_panels(names[0], "figure-3", 0)
 four_panels(names[2], "figure-4", 2)
 
 # %% [markdown]
-# The learned $C$ has the other sign and another scale, because the learned $w$ is positive. The two matrices $T$ agree.
+# The learned $C$ has the opposite sign because the learned $w$ is positive; its scale also differs. The two matrices
+# $T$ agree.
 #
 # ### How many parameters do sinusoids save?
-# We count the largest entries that approximate a score matrix up to a given error. For comparison we move the same
-# number of ones to random places, and we count the entries of two factors.
+# We count how many of the largest entries approximate a score matrix up to a given error. For comparison, we move the
+# ones to random positions, and count the entries of two factors.
 
 
 # %%
@@ -392,7 +395,7 @@ needed = {
 # %%
 show.table(
     [
-        "error, share",
+        "error, fraction of the squares",
         "window, one-hot",
         "window, sinusoids",
         "random, one-hot",
@@ -400,16 +403,17 @@ show.table(
         "window, factored",
     ],
     [[f"{share:.0e}", *counts] for share, counts in needed.items()],
-    caption="Entries of the score matrix needed for a squared error of so much of its squared entries; and the entries "
-    "of two factors that reach it.",
+    caption="The number of entries of the score matrix that we need for a squared error of the given fraction of "
+    "its squared entries, and the number of entries of two factors that reach it.",
 )
 
 # %% [markdown]
-# The window needs at most 5 % as many entries with sinusoids as one-hot. Ones at random places need more. The two
-# factors take equally many entries in both codes, and more than the one-hot matrix.
+# With sinusoids, the window needs at most 5 % as many entries as in the one-hot code. Ones at random positions need
+# more. The two factors need equally many entries in both codes, and more than the one-hot matrix.
 #
 # ## How we checked
-# All three layers must reach $10^{-7}$ at every length. The control is Eq. 4 to the letter.
+# The three layers with the self term must reach an error of $10^{-7}$ at every length. The control is Eq. 4 to the
+# letter.
 
 # %%
 claim = Claim("hyper-attention/experiment-7-1")
@@ -428,7 +432,7 @@ claim.verdict()
 
 # %% [markdown]
 # For Figure 2(a) we check that the matrix is diagonal, has the entries of the paper's formula, and counts collisions.
-# The control disturbs an entry off the diagonal.
+# The control changes one entry off the diagonal.
 
 # %%
 fresh = sample_sequences(tests, trained_length, grid, seed + 1)
@@ -458,8 +462,8 @@ claim.control.at_most("one entry off the diagonal, outputs, largest error", errs
 claim.verdict()
 
 # %% [markdown]
-# We call a matrix unlike the devised one if some entry off its diagonal is as large as the largest on it. Adam's is;
-# those of gradient descent are not.
+# We call a matrix visually distinct from the devised one if some entry off its diagonal is larger than the largest
+# entry on it. Adam's matrix is distinct; those of gradient descent are not.
 
 # %%
 with_adam, uneven, constant = (off_over_diagonal(pictures[name]) for name in list(pictures)[1:])
@@ -504,7 +508,7 @@ claim.number("mean squared distance of T", distance, printed=1e-5)
 claim.verdict()
 
 # %% [markdown]
-# For the number of entries, ones at random places are the control.
+# For the number of entries, the control is the matrix with ones at random positions.
 
 # %%
 claim = Claim("hyper-attention/remark-figure-4-side")
@@ -524,35 +528,36 @@ claim.verdict()
 #
 # *Our guesses.* The paper does not give the optimiser, its rate or whether positions may coincide, and the sentence on
 # the start of $w$ breaks off. We use full gradient descent from $C=0$ and $w=1$ unless we say otherwise, with
-# independent uniform positions. The text gives $10^{-4}$ for the mean squared distance of $T$, the captions $10^{-5}$.
-# We compare with the captions, not with the pictures, so we do not judge whether a pattern is interpretable.
+# independent uniform positions. The text gives $10^{-4}$ for the mean squared distance of $T$, and the captions give
+# $10^{-5}$. We compare with the captions, not with the pictures, so we do not judge whether a pattern is interpretable.
 #
-# *Size.* The profile `full` runs $N=360$ in about two minutes of one core. Adam runs on a grid of 60 in either case: at
-# $N=360$ the same number of steps leaves a mean squared distance of $10^{-3}$. The radius is bounded so that a window
+# *Size.* The profile `full` runs $N=360$ in about two minutes on one core. Adam runs on a grid of 60 in either case: at
+# $N=360$ the same number of steps leaves a mean squared distance of $10^{-3}$. We limit the radius so that a window
 # covers at most about half of the loop.
 #
-# *Codes.* A sinusoidal layer is a one-hot layer with other speeds for $C$ and $w$, so we train them in one run.
+# *Codes.* A sinusoidal layer is equivalent to a one-hot layer with other learning rates for $C$ and $w$, so we train
+# all of them in one run.
 #
 # </details>
 #
 # ## What to remember
-# - Layers trained from zero learn the collisions at every length, in either code.
+# - Layers trained from $C=0$ at one length compute the collisions at every length, in either code.
 # - Their matrices need not look like the devised ones; the product of score and value is the same.
-# - Sinusoids make the devised matrix sparse because the interaction depends on distance alone.
+# - Sinusoids make the devised matrix sparse because the interaction depends only on the distance.
 #
 # ## Exercises
 #
 # 1. *By hand.* All scores of a layer are multiplied by −3. What must happen to its values?
 #    <details><summary>Solution</summary>
 #
-#    We divide them by −3. Then every $C_{\mu\nu}W_\nu$ is unchanged.
+#    We must divide them by −3. Then every $C_{\mu\nu}W_\nu$ is unchanged.
 #
 #    </details>
 # 2. *Predict, then run.* Set `trained_length = 30`. Where does the series of Eq. 4 to the letter dip?
 #    <details><summary>Solution</summary>
 #
-#    At length 30, where $(1-L/L^*)^2$ is zero. The other series stay flat.
+#    It dips at length 30, where $(1-L/L^*)^2$ is zero. The other series stay flat.
 #
 #    </details>
 #
-# Back: [Corollary 4.9](corollary_4_9_equivalence.ipynb), which says which layers are the same function.
+# Back: [Corollary 4.9](corollary_4_9_equivalence.ipynb), which says when two layers are the same function.

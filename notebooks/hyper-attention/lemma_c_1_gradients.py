@@ -10,8 +10,9 @@
 # # Lemmas C.1, C.3 and C.4 · Why should the loss go to zero at all?
 # *Ustaomeroglu, Qu: training loss, Section 4; Lemmas C.1, C.3 and C.4, gradients and Eq. 21, Appendix C.*
 #
-# Training moves a score and a value at once, and only their product matters. Why should it not stop before the errors
-# are gone? The paper answers with a linear equation for the errors. We check each step, and see where the answer ends.
+# Training changes scores and values at the same time, and only their products matter. Why should it not stop before the
+# errors are gone? The paper answers with a linear equation for the errors. We check each step, and show where this
+# argument stops working.
 
 # %%
 import torch
@@ -48,8 +49,9 @@ require(size=(size, 2, 12), length=(length, 2, 30), samples=(samples, 5, 500), s
 # ## A tiny example
 # We take one symbol and one token. The output is a score $c$ times a value $w$, and the target is 1. At $c=0$, $w=1$
 # the error is $cw-1=-1$, and the loss is its square. Its gradients are $2\cdot(-1)\cdot w=-2$ in $c$ and
-# $2\cdot(-1)\cdot c=0$ in $w$. Against them, only $c$ moves, with speed 2. The error also grows with speed 2, which is
-# $-2(w^2+c^2)$ times the error. As long as $w^2+c^2$ stays away from 0, the error decays exponentially.
+# $2\cdot(-1)\cdot c=0$ in $w$. Gradient flow moves against them, so only $c$ moves, with speed 2. The error then also
+# changes at speed 2, which is $-2(w^2+c^2)$ times the error. As long as $w^2+c^2$ stays away from 0, the error decays
+# exponentially.
 
 # %%
 words = ["loss", "gradients", "motion of the errors", "decay"]
@@ -60,17 +62,17 @@ for (start, y), (end, _), name in zip(at, at[1:], ("App. C", "Eq. 21", "Lemmas C
 show.figure(
     fig,
     name="chain",
-    caption="The chain from the loss to its decay, and the step of the paper on each arrow.",
+    caption="The chain from the loss to its decay. Each arrow is labelled with the paper's step.",
     alt="Four boxes in a row, loss, gradients, motion of the errors and decay, joined by arrows with the names "
     "Appendix C, Equation 21 and Lemmas C.3 and C.4.",
 )
 
 # %% [markdown]
-# We see the chain. With many symbols, a matrix takes the place of $w^2+c^2$.
+# We follow this chain. With many symbols, a matrix takes the place of $w^2+c^2$.
 #
 # ## The paper states
-# Sequence $X^{(n)}$ has the counts $s^{(n)}$ and the residuals $D^{(n)}$, output minus target. The matrix $B$ holds the
-# codes of the symbols; the number $B$ counts sequences.
+# Sequence $X^{(n)}$ has the counts $s^{(n)}$ and the residuals $D^{(n)}$, output minus target. The rows of the matrix
+# $B$ are the codes of the symbols; the number $B$ counts sequences.
 #
 # <!-- claim hyper-attention/definition-loss -->
 # <blockquote>
@@ -84,7 +86,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss is a sum over the tokens of a sequence, and a mean over the sequences only.
+# **Beyond the paper.** The loss is a sum over the tokens of a sequence and a mean over the sequences.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -112,7 +114,7 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - The display that begins the derivation has $\frac1B$ in place of $\frac2B$.
-# - The lemma after it is announced for the proof of Theorem 3.1, and serves that of Theorem 4.4.
+# - The paper announces the next lemma for the proof of Theorem 3.1, but uses it in the proof of Theorem 4.4.
 #
 # </details>
 #
@@ -130,8 +132,8 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - In the displays before Eq. 21 the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$. It must be $X^{(n)} C^\top
-#   X^{(n)\top} D^{(n)}$, as in Eq. 21 itself.
+# - In the displays before Eq. 21, the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$. It must end in $X^{(n)}
+#   C^\top X^{(n)\top} D^{(n)}$, as in Eq. 21 itself.
 # - The norm in the step after Lemma C.3 must be $\|M\,\mathrm{vec}(\cdot)\|^2$.
 #
 # </details>
@@ -170,8 +172,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# **Lemma C.1.** With one-hot rows $E$ we have $X=EB$, and $BB^\top=I$ leaves $E^\top E$. Its entry $(\mu,\nu)$ counts
-# tokens that are both $\mu$ and $\nu$.
+# **Lemma C.1.** If the rows of $E$ are the one-hot tokens, then $X=EB$, and $BX^\top XB^\top=E^\top E$ because
+# $BB^\top=I$. Entry $(\mu,\nu)$ counts tokens that are both $\mu$ and $\nu$.
 #
 # **Lemma C.4.** We have $\frac{d}{dt}\|x\|^2=-2\eta\,x^\top A(t)\,x\le-2\eta\psi\|x\|^2$, so $\|x(t)\|^2e^{2\eta\psi
 # t}$ does not grow.
@@ -180,7 +182,7 @@ show.figure(
 # chain rule. Here vec stacks columns, and $\otimes$ puts one block per entry of its first factor.
 #
 # ## See it run
-# We draw data, and a layer away from its target.
+# We draw random data, a random target and a random layer.
 
 # %%
 draw = generator(seed)
@@ -304,17 +306,17 @@ axis.legend()
 show.figure(
     fig,
     name="decay",
-    caption="A state driven to zero by changing symmetric matrices stays below the exponential of their least "
-    "eigenvalue.",
-    alt="Two falling lines on a logarithmic scale; the solid one lies below the dashed straight one.",
+    caption="The norm of the state, driven to zero by changing symmetric matrices, stays below the exponential "
+    "given by the lower bound ψ on their eigenvalues.",
+    alt="Two falling lines on a logarithmic scale; the solid one is below the dashed straight one.",
 )
 
 # %% [markdown]
-# We see that the norm stays below the exponential of the smallest eigenvalue.
+# We see that the norm decays at least as fast as the bound.
 #
 # ## How we checked
-# We compare every formula with a direct computation. Each control changes one thing: the mean, the codes, a transpose,
-# the order of vec, or an eigenvalue.
+# We compare every formula with a direct computation. Each control changes one ingredient: the mean, the codes, a
+# transpose, the order of entries in vec, or an eigenvalue.
 
 # %%
 claim = Claim("hyper-attention/definition-loss")
@@ -378,8 +380,8 @@ claim.verdict()
 #
 # ## What to remember
 # - The residuals obey a linear equation whose matrix depends on the layer.
-# - A positive definite matrix would make them decay. This one is singular, so we need another argument.
-# - With orthonormal codes, $X^\top X$ holds the counts of the symbols.
+# - A positive definite matrix would make them decay. This one can be singular, so we need another argument.
+# - With orthonormal codes, the diagonal of $BX^\top XB^\top$ holds the counts of the symbols.
 #
 # ## Exercises
 #
@@ -387,14 +389,15 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    Both gradients are zero, because each is the error times the other weight. The flow does not move, and the error
-#    stays at $-1$. This is why the theorem starts from $w>0$.
+#    stays at $-1$. This is why Theorem 4.4 starts from $w>0$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `samples = 5`. Which check needs versatile data?
 #    <details><summary>Solution</summary>
 #
-#    None does. All checks pass with 5 sequences as with 60, because every statement on this page holds for any data.
+#    None does. All checks pass with 5 sequences as they do with 60, because every statement on this page holds for any
+#    data.
 #
 #    </details>
 #
-# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb), because there the steps become a proof.
+# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb), where these steps become a proof.

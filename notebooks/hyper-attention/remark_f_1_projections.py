@@ -11,9 +11,9 @@
 # *Ustaomeroglu, Qu: Section 3, "Why $d = |\mathcal S|$"; Appendix B, "Scalability to Lower Dimensions"; Remark F.1,
 # Appendix F.2.*
 #
-# The paper's theorems use as many dimensions as symbols, and in practice there are fewer. The paper says that little is
-# lost, because random vectors in a few dimensions are nearly orthogonal. We ask what a layer loses: it needs a whole
-# table of scores, not one inner product.
+# The paper's theorems use as many dimensions as symbols, but real models have fewer. The paper says that little is
+# lost, because random vectors in few dimensions are nearly orthogonal. How much does a layer lose, which needs a whole
+# table of scores?
 
 # %%
 import math
@@ -54,9 +54,8 @@ require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## A tiny example
-# We have two symbols and one dimension. If only equals act on each other, the layer should make the identity table. If
-# everything acts on everything, all entries should be 1. With the embedding $b=(b_1,b_2)$ the layer makes multiples of
-# $bb^\top$.
+# We have two symbols and one dimension. If symbols act only on equal symbols, the table should be the identity. If all
+# act on all, every entry should be 1. With the embedding $b=(b_1,b_2)$, the layer produces multiples of $bb^\top$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -71,18 +70,18 @@ for left, (words, table) in zip((0.8, 4.2, 7.6, 11.2), drawn.items(), strict=Tru
 show.figure(
     fig,
     name="two-symbols",
-    caption="The identity, two of the best tables that one dimension allows in its place, and a table that needs "
-    "only one dimension.",
+    caption="The identity, two of the best approximations to it in one dimension, and a table that one dimension "
+    "represents exactly.",
     alt="Four tables of two by two cells: one with a filled diagonal, one with its first cell filled, one half filled "
     "everywhere, one filled everywhere.",
 )
 
 # %% [markdown]
-# The identity has the squared norm 2. The second table misses one entry of 1, and the third errs by $\frac12$ four
-# times: either way half of the squared norm is lost. The last interaction loses nothing.
+# The identity has the squared norm 2. The second table misses one entry of 1, and the third errs by $\frac12$ in all
+# four entries. Either way, half of the squared norm is lost. The last table loses nothing.
 #
 # ## The paper states
-# The table $F$ holds the strengths of the interaction, $w$ what each symbol sends.
+# The table $F$ holds the strengths of the interaction, and $w$ holds what each symbol sends.
 #
 # <!-- claim hyper-attention/remark-johnson-lindenstrauss -->
 # <blockquote>
@@ -95,16 +94,17 @@ show.figure(
 # settings with small approximation errors.
 #
 # **What is true.** With $d < |\mathcal S|$ dimensions a layer misses at least $\sum_{i>d} \sigma_i^2$ of the squared
-# norm of its target $F\,\mathrm{diag}(w)$, where $\sigma_i$ are the singular values of the target. This is small where
-# they fall fast. It is a fraction $1 - d/|\mathcal S|$ for $F = I$ and $w = \mathbf 1$, and large for random
+# norm of its target $F\,\mathrm{diag}(w)$, where $\sigma_i$ are the singular values of the target. This loss is small
+# if they decrease quickly. It is a fraction $1 - d/|\mathcal S|$ for $F = I$ and $w = \mathbf 1$, and large for random
 # interactions.
 #
 # **What changed.** The gap depends on the interaction. A random projection changes each inner product by at most
-# $\varepsilon$, but a token adds up $L$ of them.
+# $\varepsilon$, but the output of a token adds up $L$ of them.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The width for random interactions, a quarter of the symbols: at half of them the gap is too near the threshold.
+# The width for random interactions is a quarter of the symbols, because at half of them the gap is too close to the
+#   threshold.
 #
 # </details>
 #
@@ -122,14 +122,15 @@ show.figure(
 # O(|\Phi|)$. In the HyperFeatureAttention module, this same argument implies a dimension requirement of
 # $O(\log|\Phi|)$. Hence, even though both methods rely on approximate embeddings, the exponential gap remains.
 #
-# **What is true.** For scores that say whether two tokens agree in all features, the gap remains in mean square:
-# self-attention needs dimensions in proportion to $k^{|\Phi|}$, for $k$ values of each, and HyperFeatureAttention with
-# $|\Phi|$ factors $\Theta(|\Phi|)$. Entry by entry, to within $\frac13$, self-attention needs $\Theta(|\Phi|\log k)$
-# and HyperFeatureAttention $\Theta(|\Phi|\log k/\log(1+|\Phi|))$ dimensions: a logarithmic factor apart.
+# **What is true.** For scores that say whether two tokens agree in all features, the gap remains in mean square: if
+# each feature has $k$ values, self-attention needs a number of dimensions proportional to $k^{|\Phi|}$, and
+# HyperFeatureAttention with $|\Phi|$ factors needs $\Theta(|\Phi|)$. If every entry must be correct to within
+# $\frac13$, self-attention needs $\Theta(|\Phi|\log k)$ and HyperFeatureAttention $\Theta(|\Phi|\log k/\log(1+|\Phi|))$
+# dimensions. The two differ by a logarithmic factor.
 #
-# **What changed.** The two figures compare inner products of whole tokens with those of single features, and these are
-# two objects. For what a layer computes, by one measure for both, neither pair of figures is right, and entry by entry
-# the gap is not exponential.
+# **What changed.** The paper compares the dimensions for inner products of whole tokens with those for inner products
+# of single features. If we measure both layers by the scores that they compute, its two numbers are right neither in
+# mean square nor entry by entry, and entry by entry the gap is not exponential.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -141,15 +142,15 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Scores that ask whether two tokens agree in one feature, less the chance of it, miss at least a
-# fraction $1 - d / (|\Phi|(k-1))$ of their squares, whatever the embedding.
+# **Beyond the paper.** Take as scores, for each feature, whether two tokens agree in it, minus the probability of
+# agreement. Every embedding in $d$ dimensions misses at least a fraction $1 - d / (|\Phi|(k-1))$ of their squares.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# *One layer.* In $d$ dimensions a layer makes a matrix of rank at most $d$. The best such matrix keeps the $d$ largest
-# singular values of the target, so the others are lost.
+# *One layer.* In $d$ dimensions, a layer produces a matrix of rank at most $d$. The best such matrix keeps the $d$
+# largest singular values of the target and loses the others.
 #
 # <details><summary>Proof of Section 3, fewer dimensions than symbols, as corrected</summary>
 #
@@ -161,11 +162,11 @@ show.figure(
 #
 # </details>
 #
-# *Features.* There are exponentially many combinations of features, and the logarithm of their number is $O(|\Phi|)$.
-# For the $k|\Phi|$ values of single features it is $O(\log|\Phi|)$. The first counts vectors of tokens, the second
-# vectors of features. We compare the scores of both layers instead. In mean square the gap is exponential. Entry by
-# entry, the measure of Johnson and Lindenstrauss, [both need about $|\Phi|$ dimensions](entrywise_width.ipynb), up to a
-# logarithm.
+# *Features.* With $k$ values per feature, there are $k^{|\Phi|}$ combinations, and the logarithm of this number is
+# $O(|\Phi|)$. For the $k|\Phi|$ values of single features, the logarithm is $O(\log|\Phi|)$. The first number counts
+# token vectors, the second counts feature vectors. We compare the scores of both layers instead. In mean square, the
+# gap is exponential. Entry by entry, the measure of Johnson and Lindenstrauss, [both need about $|\Phi|$
+# dimensions](entrywise_width.ipynb), up to a logarithm.
 #
 # <details><summary>Proof of Remark F.1, as corrected</summary>
 #
@@ -209,8 +210,8 @@ show.figure(
 #
 # ## See it run
 # ### The gap of one layer
-# We place the symbols around a loop and take three interactions with $w=\mathbf 1$: a smooth bell of the distance,
-# $F=I$, and random ones. For $F=I$ we also try random projections.
+# We place the symbols around a loop and take three interactions with $w=\mathbf 1$: a smooth bell-shaped function of
+# the distance, $F=I$, and a random one. For $F=I$ we also try random projections.
 
 
 # %%
@@ -252,15 +253,15 @@ axis.legend()
 show.figure(
     fig,
     name="gap",
-    caption="What no layer of width $d$ can hold of three interactions. A smooth one fits into a few dimensions, "
-    "$F = I$ needs every one of them.",
-    alt="Three falling curves: one that is near zero after a few dimensions, a straight line from one to zero, and one "
-    "between them. A single mark above the straight line.",
+    caption="The fraction of the squared norm that the best layer of width $d$ misses, for three interactions. Few "
+    "dimensions are enough for the smooth interaction; $F = I$ needs all of them.",
+    alt="Three falling curves: one that is near zero after a few dimensions, a straight line from one to zero, and "
+    "one between them. A single marker is above the straight line.",
 )
 
 # %% [markdown]
-# We see that five dimensions hold 99 % of the smooth interaction, and that $F=I$ loses an equal part with each
-# dimension taken away. A random projection loses more than the best layer.
+# We see that five dimensions represent 99 % of the smooth interaction, and that $F=I$ loses an equal part with each
+# missing dimension. A random projection loses more than the best layer.
 #
 # Do trained layers on fewer symbols reach the bound?
 
@@ -275,7 +276,7 @@ for name, interaction in small.items():
 
 # %% [markdown]
 # ### Random projections of features
-# How many dimensions do $n$ random vectors need until no two have an inner product above one half?
+# How many dimensions do $n$ random vectors need so that no two have an inner product above one half?
 
 
 # %%
@@ -297,8 +298,8 @@ within_theory = {f"n = {count}": max(found) / enough(count, accuracy) for count,
 show.table(["vectors n", "dimensions needed, mean"], [[count, mean(found)] for count, found in needed.items()])
 
 # %% [markdown]
-# Ten times as many vectors need only about 33 dimensions more. Next, tokens are all combinations of features of two
-# values. We count the dimensions until different tokens have at most half the score of equal ones.
+# Ten times as many vectors need only about 33 more dimensions. Next, the tokens are all combinations of features with
+# two values each. We need different tokens to have at most half the score of equal ones.
 
 # %%
 combined = (4, 6, 8)  # features of two values each: 16 to 256 tokens
@@ -311,7 +312,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see no exponential growth entry by entry. In mean square we do:
+# Entry by entry, we see no exponential growth. In mean square, we do:
 
 
 # %%
@@ -332,8 +333,8 @@ show.table(
 )
 
 # %% [markdown]
-# The error of the factors is rounding, while self-attention misses most of the squares. The rank of a product limits it
-# also: for half of the squares it needs at least these dimensions.
+# The error of the factors is rounding, whereas self-attention misses most of the squares. A product also has a limited
+# rank. For half of the squares, it needs at least these dimensions:
 
 # %%
 ranks = {}
@@ -346,8 +347,8 @@ share_of_features = {f"{n} features": least_width(n, values) / n for n in (16, 6
 show.table(["features", "smallest d, divided by their number"], list(share_of_features.items()))
 
 # %% [markdown]
-# The width grows in proportion to the number of features. Last, a score checks whether two tokens agree in *one* of
-# many features, less the chance of it.
+# The width grows in proportion to the number of features. Finally, each score says whether two tokens agree in *one* of
+# many features, minus the probability of agreement.
 
 # %%
 directions = features * (values - 1)
@@ -368,10 +369,11 @@ for width in (1, 2, 4, 6, 8):
     off_bound[f"d = {width}"] = abs(1 - kept.item() - (1 - width / 8))
 
 # %% [markdown]
-# We see that eight times $\log_2|\Phi|$ dimensions, the first row, miss most of the squares.
+# We see that an embedding of $8\log_2|\Phi|$ dimensions, in the first row, misses most of the squares.
 #
 # ## How we checked
-# We call a gap small if it is at most a tenth of the squared norm. As a control we use as many dimensions as symbols.
+# We call a gap small if it is at most a tenth of the squared norm. As a control, we use as many dimensions as symbols,
+# which must leave no gap.
 
 # %%
 claim = Claim("hyper-attention/remark-johnson-lindenstrauss")
@@ -394,8 +396,8 @@ claim.control.at_least("F = I, as many dimensions as symbols: share missed", lea
 claim.verdict()
 
 # %% [markdown]
-# For the paper's $O(\log|\Phi|)$ we take $8\log_2|\Phi|$ dimensions, and require half of the squares or the smallest
-# width entry by entry. The controls are a single feature, and a width that grows as $n$ does.
+# For the paper's $O(\log|\Phi|)$, we take $8\log_2|\Phi|$ dimensions. We test whether they capture half of the squares,
+# or are enough entry by entry. The controls are a single feature, and a width that grows as $n$.
 
 # %%
 claim = Claim("hyper-attention/remark-f-1")
@@ -419,16 +421,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The tenth was set before the run. Of the trained layers we judge those of one and two dimensions on the smooth
-# interaction, and show the others. On four features of three values we build the embedding from the tokens and compare
-# it with the bound. Two thirds of the scores in the table of combinations are within $\frac13$ of whether two tokens
-# agree in all features.
+# We set the threshold of a tenth before the run. Among the trained layers, we judge those of one and two dimensions on
+# the smooth interaction, and only report the others. On four features of three values we build the embedding from the
+# tokens and compare it with the bound. Times $\frac23$, the scores in the table of combinations are within $\frac13$ of
+# the exact ones.
 #
 # </details>
 #
 # ## What to remember
-# - Near orthogonality is cheap: a tenfold number of vectors costs a fixed number of dimensions.
-# - A layer needs the singular values of its interaction. Smooth interactions fit into few dimensions, $F=I$ does not.
+# - Near-orthogonality is cheap: ten times as many vectors cost a fixed number of additional dimensions.
+# - What a narrow layer loses depends on the singular values. Smooth interactions need few dimensions; $F=I$ needs all.
 # - Products of scores save exponentially many dimensions in mean square, and a logarithmic factor entry by entry.
 #
 # ## Exercises
@@ -439,7 +441,8 @@ claim.verdict()
 #    We need $1-d/24\le\frac1{10}$, so $d\ge21.6$: 22 dimensions.
 #
 #    </details>
-# 2. *Predict, then run.* Set `features = 1024`. Does the embedding of $8\log_2|\Phi|$ dimensions miss more or less?
+# 2. *Predict, then run.* Set `features = 1024`. Does the embedding of $8\log_2|\Phi|$ dimensions miss more or less than
+#    before?
 #    <details><summary>Solution</summary>
 #
 #    It misses more. It has 80 dimensions for 2048 directions and misses $1-80/2048\approx0.961$. With 256 features it

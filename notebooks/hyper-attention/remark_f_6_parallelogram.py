@@ -12,9 +12,9 @@
 #
 # Most tokens have several features: a word has a meaning and a place, a person an age and a job, a pixel a colour and a
 # position. The effect of one token on another may depend on a product of two features. The paper's
-# HyperFeatureAttention multiplies attention scores to obtain such products. Do we need such products, or would more
-# heads and more layers of ordinary attention do as well? Trying deeper and deeper stacks would never settle this
-# question. For linear attention, which has no softmax, we answer it by adding and subtracting four numbers.
+# HyperFeatureAttention obtains such products by multiplying attention scores. Is this necessary, or would more heads
+# and more layers of ordinary attention do as well? Trying deeper and deeper stacks would never settle this question.
+# For linear attention, which has no softmax, we answer it by adding and subtracting four numbers.
 
 # %%
 import torch
@@ -110,8 +110,8 @@ parallelogram(8.4, [2, 1, 1, 1], "a product:  2 − 1 − 1 + 1 = 1")
 show.figure(
     fig,
     name="corners",
-    caption="The four tokens as corners, each with its sign and its output. On the arrows: what a change of the shape "
-    "adds to the output.",
+    caption="The four tokens as corners, each with its sign and its output. The numbers on the arrows say how much "
+    "a change of shape adds to the output.",
     alt="Two parallelograms with the corners small circle, small square, large circle and large square. Small circle "
     "and large square have a plus, the others a minus. The left one has the outputs 3, 5, 4 and 6, which sum to 0 "
     "with these signs, and both changes of shape add 2. The right one has 2, 1, 1 and 1, which sum to 1; one change "
@@ -134,13 +134,14 @@ show.figure(
 # or similar variants, where $x_i = \mathrm{concat}(a_i, b_i)$. Multihead attention combines bilinear terms additively,
 # not multiplicatively, so it cannot achieve this factorization.
 #
-# **What is true.** For one-hot vectors $a_i$ and $b_i$, a sum $\sum_jg(x_i;x_j)$ is within reach if and only if $g$ is
-# additive in the features of $i$, and one layer with a head for each value of $b$ then represents it. The two displayed
-# functions are not, unless $f^{(1)}$ or $f^{(2)}$ does not depend on $i$. The variant $\sum_j f^{(1)}(a_i, a_j)
-# f^{(2)}(a_i, b_j)$ is.
+# **What is true.** For one-hot vectors $a_i$ and $b_i$, some stack represents a sum $\sum_jg(x_i;x_j)$ if and only if
+# $g$ is additive in the features of $i$, and then one layer with a head for each value of $b$ is enough. The two
+# displayed functions are not additive, unless $f^{(1)}$ or $f^{(2)}$ does not depend on $i$. The variant $\sum_j
+# f^{(1)}(a_i, a_j) f^{(2)}(a_i, b_j)$ is additive.
 #
-# **What changed.** Not every variant is out of reach, and the reason is another: attention that adds bilinear terms
-# multiplies two factors if both read the same feature of $i$, or if each combination of values is one symbol.
+# **What changed.** Some variants can be represented, and the paper's reason is not the right one: attention that only
+# adds bilinear terms still represents a product if both factors read the same feature of $i$, or if each combination of
+# values is one symbol.
 #
 # </blockquote>
 #
@@ -153,17 +154,17 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A layer of linear attention maps the sequence $X$, one token per row, to $XG$ with $G=CX^\top XW$, where $C$ holds the
-# weights of the scores and $W$ the weights of the values. The matrix $G$ depends on the whole sequence, but it is the
-# same for all tokens in it. The matrices of several heads add up to one such matrix, a skip connection adds the
+# A layer of linear attention maps the sequence $X$, one token per row, to $XG$ with $G=CX^\top XW$, where the matrices
+# $C$ and $W$ hold the weights of the scores and of the values. The matrix $G$ depends on the whole sequence, but it is
+# the same for all tokens in it. The matrices of several heads add up to one such matrix, a skip connection adds the
 # identity, and a further layer multiplies by another matrix. Every stack therefore multiplies all tokens by one common
 # matrix.
 #
 # Write $x_{00}, x_{01}, x_{10}, x_{11}$ for our four tokens, with the size as the first index, and $Y_{00}$ to $Y_{11}$
 # for their outputs. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$ implies $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$. For a
-# product of two features, the same sum is zero only by accident.
+# product of two features, the same signed sum is zero only by coincidence.
 #
-# You can also see what the argument relies on. If every *combination* of size and shape has a separate one-hot vector,
+# We can also see what the argument relies on. If every *combination* of size and shape has a separate one-hot vector,
 # the four tokens satisfy no relation. With a softmax, $X$ is no longer multiplied by one common matrix.
 #
 # <details><summary>Proof of Remark F.6, for every depth</summary>
@@ -249,21 +250,22 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="parallelogram",
-    caption="Largest parallelogram defect of random stacks against their depth: rounding, at every depth. The targets "
-    "and softmax attention are at least thirteen orders of magnitude above.",
-    alt="Marks near ten to the minus fifteen for stacks of one to four layers, with and without skip, and horizontal "
-    "lines between 0.01 and 10 for the targets and softmax attention.",
+    caption="Largest parallelogram defect of random stacks against their depth. At every depth it has the size of "
+    "rounding errors. The defects of the targets and of softmax attention are at least thirteen orders of magnitude "
+    "larger.",
+    alt="Markers near ten to the minus fifteen for stacks of one to four layers, with and without skip, and "
+    "horizontal lines between 0.01 and 10 for the targets and softmax attention.",
 )
 
 # %% [markdown]
-# We see a wide empty band. All stacks are below this band, at the size of rounding errors and with no trend in depth.
-# Both targets and softmax attention are above the band.
+# We see a wide empty band. The defects of all stacks are below this band, at the size of rounding errors, and show no
+# trend in depth. Both targets and softmax attention are above the band.
 #
 # ### The best layer, and two ways out
 # How far off is the best linear layer? Its outputs are linear in $x_i \otimes \sum_j x_j x_j^\top$. We therefore fit
 # the target on these features by least squares, and no weights of a layer can do better than this fit. Then we compute
-# the same targets in two ways that escape the identity. One layer of HyperFeatureAttention of order 2 multiplies two
-# scores. Linear attention on one symbol per combination needs width 12 instead of 7.
+# the same targets in two ways to which the argument does not apply. One layer of HyperFeatureAttention of order 2
+# multiplies two scores. Linear attention on one symbol per combination needs width 12 instead of 7.
 
 # %%
 many = torch.stack([torch.randint(size, (sequences, tokens), generator=draw) for size in sizes], dim=-1)
@@ -282,9 +284,9 @@ for name, head in targets.items():
 show.table(["target", "missed by the best linear attention, side by side"], missed.items())
 
 # %% [markdown]
-# Is every product of two factors out of reach? If both factors read the same feature of $i$, the function is additive
-# in the features of $i$, and one layer of ordinary linear attention represents it: head $h$ has the scores $f_1(a_i,
-# a_j) f_2(a_i, h)$, and its value is 1 for tokens with $b_j = h$.
+# Is every product of two factors impossible for linear attention? If both factors read the same feature of $i$, the
+# function is additive in the features of $i$, and one layer of ordinary linear attention represents it. Head $h$ has
+# the scores $f_1(a_i, a_j) f_2(a_i, h)$, and its value is 1 for tokens with $b_j = h$ and 0 for all others.
 
 # %%
 on_a = [Factor(A, A, table(A, A)), Factor(A, B, table(A, B))]
@@ -328,14 +330,14 @@ claim.verdict()
 # %% [markdown]
 # ## Where the paper differs
 # The remark is true of the two functions that it displays, and false of some of the "similar variants": if both factors
-# read the same feature of $i$, one layer is enough. The paper's reason would prove too much. It argues that attention
-# adds bilinear terms and does not multiply them. Yet linear attention with one symbol per combination also only adds,
-# and it represents both sums exactly. The obstacle is how the features are written, not that the terms are added.
+# read the same feature of $i$, one layer is enough. The paper argues that attention adds bilinear terms and does not
+# multiply them. This argument would prove too much: linear attention with one symbol per combination also only adds,
+# yet it represents both sums exactly. The obstacle is how the features are encoded, not that the terms are added.
 #
 # ## What to remember
 # - Linear self-attention multiplies all tokens of a sequence by one common matrix, at any depth. It therefore preserves
 #   every linear relation between tokens.
-# - Features written next to each other satisfy such a relation, and a product of features does not.
+# - Concatenated features satisfy such a relation, and a product of features does not.
 # - There are three ways out: multiply the scores, use a softmax, or use one symbol per combination of feature values.
 #
 # ## Exercises

@@ -10,9 +10,9 @@
 # # Section 2 · Attention as a sum over pairs
 # *Ustaomeroglu, Qu: Section 2; Eqs. 1 and 2.*
 #
-# What does a token learn from the other tokens of its sequence? In attention without a softmax it learns a sum: every
-# token adds something that depends on the pair alone. If we know this sum well, we can ask later what a layer
-# represents and what training finds.
+# What does a token receive from the other tokens in its sequence? In attention without a softmax, it receives a sum in
+# which each term depends on one pair of tokens. Once we understand this sum, we can ask what a layer represents and
+# what training finds.
 
 # %%
 import math
@@ -48,8 +48,8 @@ require(size=(size, 2, 200), samples=(samples, 1, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Our sequence is *a b a*. The table gives the strength with which one symbol acts on another. We let an *a* send the
-# number 1, and a *b* the number 10.
+# Our sequence is *a b a*. The table gives the strength with which one symbol acts on another. Each *a* sends the number
+# 1, and each *b* sends 10.
 #
 # | acts on | *a* acts | *b* acts |
 # | --- | --- | --- |
@@ -69,14 +69,14 @@ schematic.text(axis, (2.0, 1.35), "1 + 20 + 1 = 22", schematic.BLUE)
 show.figure(
     fig,
     name="pairs",
-    caption="What the first token receives: strength times what is sent, from each token and from itself.",
+    caption="What the first token receives from each token, itself included: the strength times the number sent.",
     alt="Three boxes a, b, a. Arrows lead to the first one: from the b with 2 times 10, from the second a with 1 "
     "times 1, and from the first a itself with 1 times 1. The sum is 22.",
 )
 
 # %% [markdown]
-# The first token receives 22. We do not need the order of the others: it is enough to know that there are two *a* and
-# one *b*. We also see that the token acts on itself.
+# The first token receives 22. The order of the tokens does not matter: we need to know only that there are two *a*s and
+# one *b*. A token also acts on itself.
 #
 # ## The paper states
 # <!-- claim hyper-attention/definition-softmax-attention -->
@@ -106,7 +106,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** With $C \in \mathbb R^{d \times d}$ and $W^V \in \mathbb R^{d \times d_2}$ the layer has $d^2 +
-# d\,d_2$ parameters. The cost is linear in $L$ if the products are taken from the right.
+# d\,d_2$ parameters. The cost is linear in $L$ if we multiply from right to left.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -122,8 +122,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The words "from all other entities" leave out $j = i$, and the sum includes it. Equations 4, 13 and 18 follow the
-#   words, and the layers that the paper builds follow the sum.
+# - The words "from all other entities" exclude $j = i$, but the sum includes it. Equations 4, 13 and 18 follow the
+#   words; the layers that the paper constructs follow the sum.
 #
 # </details>
 #
@@ -132,11 +132,11 @@ show.figure(
 #
 # ## Why it is true
 # In row $i$ of $(XCX^\top)XW^V$ we add up, over all $j$, the score of tokens $i$ and $j$ times the value of token $j$.
-# This is Eq. 2, where $f$ is the score and $w$ the value. If we multiply from the right, as in $X(C(X^\top(XW^V)))$, we
-# never form the $L\times L$ scores.
+# This is Eq. 2, where $f$ is the score and $w$ the value. If we multiply from right to left, as in
+# $X(C(X^\top(XW^V)))$, we never form the $L\times L$ matrix of scores.
 #
 # ## See it run
-# We count the operations of both orders at lengths from 64 to 4096.
+# We count the operations for both orders of multiplication, at lengths from 64 to 4096.
 
 # %%
 draw = generator(seed)
@@ -161,11 +161,11 @@ with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
 
 # %%
 lengths = [2**k for k in range(6, 13)]
-operations = {"from the right": [], "scores written out": []}
+operations = {"right to left": [], "scores written out": []}
 for many in lengths:
     long = torch.zeros(many, width, device="meta")
     small_score, small_value = score.float().to("meta"), value.float().to("meta")
-    operations["from the right"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
+    operations["right to left"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
     operations["scores written out"].append(
         matrix_operations(lambda: (long @ small_score @ long.mT) @ (long @ small_value))  # noqa: B023
     )
@@ -183,14 +183,14 @@ axis.legend()
 show.figure(
     fig,
     name="operations",
-    caption="Counted multiplications and additions. From the right the cost grows about in proportion to the tokens, "
-    "with the scores written out about as their square.",
-    alt="Two lines on double logarithmic axes. The one for products from the right has a slope of about one, the other "
-    "of about two.",
+    caption="The number of multiplications and additions. From right to left, it grows roughly in proportion to the "
+    "number of tokens; with the scores written out, it grows roughly as the square.",
+    alt="Two lines on logarithmic axes. The line for products from right to left has a slope of about one, the "
+    "other a slope of about two.",
 )
 
 # %% [markdown]
-# From the right, we pay in proportion to the length. With the scores written out, we pay about its square.
+# From right to left, the cost grows roughly as the length; with the scores written out, roughly as its square.
 
 # %%
 effect = normal(size, size, seed=draw)
@@ -208,8 +208,8 @@ self_term = effect.diagonal()[symbols][..., None] * directions[symbols]
 
 # %% [markdown]
 # ## How we checked
-# We compare each formula with a literal loop. The controls leave out the factor $1/\sqrt{d_k}$, put a softmax back, or
-# leave out $j=i$; each changes the output.
+# We compare each formula with a literal loop. The controls leave out the factor $1/\sqrt{d_k}$, add a softmax, or leave
+# out $j=i$; each changes the output.
 
 # %%
 claim = Claim("hyper-attention/definition-softmax-attention")
@@ -221,7 +221,7 @@ claim.verdict()
 # %%
 claim = Claim("hyper-attention/definition-linear-attention")
 claim.close("both orders of the products, relative error", fast, written_out)
-claim.at_most("slope of the operations in L", slopes["from the right"], 1.3)
+claim.at_most("slope of the operations in L", slopes["right to left"], 1.3)
 claim.control.at_most("slope with the scores written out", slopes["scores written out"], 1.3)
 claim.control.close("with a softmax on the scores, relative error", with_softmax, written_out)
 claim.verdict()
@@ -246,8 +246,8 @@ claim.verdict()
 #
 # ## What to remember
 # - Attention without a softmax adds up what all tokens do to one token, itself included.
-# - A token sees of the sequence only how often each symbol occurs.
-# - Multiplied from the right, the layer costs time linear in the length.
+# - All that a token sees of the sequence is how often each symbol occurs.
+# - If we multiply from right to left, the cost of the layer is linear in the length.
 #
 # ## Exercises
 #
@@ -262,10 +262,10 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    The slope with the scores written out. It falls from 1.97 to 1.84, because at short lengths the products with $C$
-#    and $W^V$, which grow only linearly, cost as much as the products of length by length. The other slope falls from
-#    0.99 to 0.93.
+#    and $W^V$, whose cost grows only linearly, cost as much as the products that form and use the scores. The other
+#    slope falls from 0.99 to 0.93.
 #
 #    </details>
 #
 # Next: [Theorem 3.1](theorem_3_1_representation.ipynb), because we want to know which tables of strengths a layer can
-# hold.
+# represent.

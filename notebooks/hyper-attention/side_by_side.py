@@ -12,8 +12,8 @@
 #
 # A token often has several features, such as a size, a shape and a colour, and each feature is written next to the
 # others. Which sums over other tokens can attention without a softmax compute then? Remark F.6 names two sums that two
-# layers cannot. We give the complete list, for any number of layers and heads, and then for layers that multiply
-# scores.
+# layers cannot compute. We describe exactly which sums can be computed, with any number of layers and heads, and then
+# do the same for layers that multiply scores.
 
 # %%
 from functools import partial
@@ -52,11 +52,11 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Each token has three features, and each feature is 0 or 1. A token with the features 000 looks at four others. In one
-# sequence they are 000, 011, 101 and 110, and in another 111, 100, 010 and 001.
+# Each token has three features, and each feature is 0 or 1. A token with the features 000 attends to four other tokens.
+# In one sequence they are 000, 011, 101 and 110, and in another 111, 100, 010 and 001.
 #
 # Choose any two features and list the pairs of values that occur. In both sequences each of 00, 01, 10 and 11 occurs
-# exactly once. The sequences differ only if you look at three features together: the number of tokens 111 is 0 in one
+# exactly once. The sequences differ only if we look at three features together: the number of tokens 111 is 0 in one
 # and 1 in the other.
 
 # %%
@@ -72,8 +72,8 @@ show.figure(
     fig,
     name="same",
     caption="Two sets of four tokens with three features, one token per row; filled cells are 1.",
-    alt="Two grids of four rows and three columns. Left the rows 000, 011, 101, 110, right 111, 100, 010, 001. Between "
-    "them: any two columns hold 00, 01, 10 and 11, each once.",
+    alt="Two grids of four rows and three columns. The rows on the left are 000, 011, 101, 110, and those on the "
+    "right are 111, 100, 010, 001. Between them: any two columns hold 00, 01, 10 and 11, each once.",
 )
 
 # %% [markdown]
@@ -87,12 +87,13 @@ show.figure(
 # <!-- claim hyper-attention/side-by-side-reach -->
 # <blockquote>
 #
-# **Beyond Remark F.6 (All that linear attention on features side by side can do)**
+# **Beyond Remark F.6 (What linear attention on features side by side can do)**
 #
 # Let $L\ge5$. For a function $g$ of two tokens with values in $\mathbb R$ these are equivalent. (a) For some function
-# $G$, row $i$ of $X\,G(X^\top X)$ is $\sum_jg(x_i;x_j)$ in all sequences of length $L$. Every stack of multihead linear
-# self-attention has this form, with skip connections or without. (b) $g$ is a sum of functions of a single feature of
-# $i$ and two features of $j$. (c) One layer with $d-\max_mk_m-M+2$ heads gives these outputs at every length.
+# $G$, row $i$ of $X\,G(X^\top X)$ is $\sum_jg(x_i;x_j)$ for all sequences of length $L$. Every stack of multihead
+# linear self-attention has this form, with skip connections or without. (b) $g$ is a sum of functions of a single
+# feature of $i$ and two features of $j$. (c) One layer with $d-\max_mk_m-M+2$ heads gives these outputs at every
+# length.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -102,30 +103,30 @@ show.figure(
 # <!-- claim hyper-attention/hyper-feature-reach -->
 # <blockquote>
 #
-# **Beyond Definition 5.1 (All that HyperFeatureAttention on features side by side can do)**
+# **Beyond Definition 5.1 (What HyperFeatureAttention on features side by side can do)**
 #
-# Some stack of linear HyperFeatureAttention of orders up to $A$, with skip connections or without, has the outputs
+# Some stack of linear HyperFeatureAttention of orders up to $A$, with skip connections or without, computes
 # $\sum_jg(x_i;x_j)$ at all lengths if and only if $g$ is a sum of functions of $A$ features of $i$ and $2A$ features of
-# $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$ with $K=A^D$, a stack of $D$
-# layers has them if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
+# $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$, where $K=A^D$, a stack of $D$
+# layers computes it if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# At one length two layers of order 2 do what one layer of order 4 does. At all lengths at once they do not: we cannot
-# divide by the powers of $L$ that they collect, because the weights are fixed. Layers that divide each sum by $L$ do
-# not have this problem, and for targets $\frac1L\sum_jg$ the second condition decides at all lengths.
+# At one length, two layers of order 2 can represent what one layer of order 4 can. At all lengths at once they cannot,
+# because each sum over tokens introduces a power of $L$, and fixed weights cannot divide by it. Layers that divide each
+# sum by $L$ do not have this problem: for targets $\frac1L\sum_jg$, the second condition applies at all lengths.
 #
 # ## Why it is true
-# A layer multiplies all tokens by one matrix, which is made of $S=X^\top X$, and so does a stack. The output is
-# therefore linear in $x_i$, and a linear function of one-hots side by side is additive over the features. The matrix
-# $S$ counts how many tokens have two given values. Sequences with the same $S$ have the same outputs, and
-# sequences as in the picture show that $g$ cannot use three features of $j$. Conversely, one head provides each product
-# of an entry of $x_i$ and two entries of $x_j$.
+# A layer multiplies all tokens by one matrix, which depends only on $S=X^\top X$, and so does a stack. The output is
+# therefore linear in $x_i$, and a linear function of concatenated one-hot vectors is additive over the features. The
+# matrix $S$ counts how many tokens have two given values. Two sequences with the same $S$ give equal tokens the same
+# outputs, and sequences like those in the picture show that $g$ cannot use three features of $j$. Conversely, one head
+# provides each product of an entry of $x_i$ and two entries of $x_j$.
 #
 # A head of order $A$ multiplies $A$ scores and $A$ values. It is of degree $A$ in $x_i$ and of degree $2A$ in $x_j$.
 # With more layers the degree grows, but each layer also sums over the tokens. In the end, only the terms with a single
-# sum count, and these come from single layers.
+# sum matter, and these come from single layers.
 #
 # <details><summary>Proof for linear self-attention</summary>
 #
@@ -209,7 +210,7 @@ show.figure(
 # ## See it run
 # ### The tiny example
 # We give the two sequences of the picture to random stacks, and compare their outputs at the first token. We do the
-# same with a softmax, and with layers of order 2, which see four features of the other tokens.
+# same with a softmax, and with layers of order 2, which can use four features of the other tokens.
 
 # %%
 sizes = [values] * 3
@@ -248,7 +249,7 @@ show.table(["layers", "largest difference"], [*rows, ["order 2, one layer", prod
 # %% [markdown]
 # We see that the linear stacks cannot distinguish the two sequences, whereas the other two layers can.
 #
-# ### The list, effect by effect
+# ### One effect at a time
 # Random effects $g$ use the first $p$ features of $i$ and the first $q$ features of $j$. For each $p$ and $q$, we fit
 # the best layer of order 1, which is linear attention, and the best layer of order 2, by least squares on random
 # sequences.
@@ -301,8 +302,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see zeros exactly where the theorem predicts them. For the targets within reach of order 1, we also build the
-# layer of the proof.
+# We see zeros exactly where the theorem predicts them. For targets that order 1 can represent, we also build the layer
+# of the proof.
 
 # %%
 built, heads = {}, {}
@@ -317,8 +318,8 @@ for some in ([values] * 3, [3, 2], [2, 4, 3], [5]):
 # %% [markdown]
 # ### Two layers of order 2
 # How many tokens agree with token $i$ in all three features? This target couples three features of $i$, which is too
-# much for a layer of order 2. Two layers can do it at one length. The first writes the combination of the first two
-# features into new coordinates, times $L$, and the second multiplies two agreements and divides by $L^2$.
+# many for a layer of order 2. Two layers can compute it at one length. The first layer writes the combination of the
+# first two features, times $L$, into new coordinates. The second multiplies two agreements and divides by $L^2$.
 
 
 # %%
@@ -357,13 +358,13 @@ ratios = {tokens: agreeing(tokens) for tokens in (length, 2 * length)}
 show.table(["length", "output over the true number"], [[n, ratio.mean().item()] for n, ratio in ratios.items()])
 
 # %% [markdown]
-# We see that the layers are right at the length for which we made them, and wrong by a factor of 4 at twice that
+# We see that the layers are correct at the length for which we built them, and wrong by a factor of 4 at twice that
 # length.
 #
 # ## How we checked
-# For random stacks of order 2, we differentiate the output by the number of times that each token occurs, at 0. This is
-# the term with a single sum, and its signed sum over eight corners must be 0. The signed sum of the outputs themselves
-# must not be 0 with two layers.
+# For random stacks of order 2, we differentiate the output with respect to the number of times that each token occurs,
+# at 0. This gives the term with a single sum, whose signed sum over the eight tokens must be 0. With two layers, the
+# signed sum of the outputs themselves must not be 0.
 
 # %%
 bits = torch.cartesian_prod(*[torch.arange(2)] * 3)
@@ -413,28 +414,29 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The fits use three features, so they do not distinguish four features of $j$ from three. The certificate covers three
-# features of two values, where the equations that sequences of five tokens impose leave $4\cdot7=28$ dimensions of
-# effects, as many as layers have.
+# The fits use three features, so they do not distinguish three features of $j$ from four. The certificate covers three
+# features with two values each. The equations that sequences of five tokens impose leave $4\cdot7=28$ dimensions of
+# effects, as many as the layers can represent.
 #
 # </details>
 #
 # ## Where we stop
 # We do not know the fewest heads that a layer needs, nor how short a sequence may be for $D$ layers of order $A$ to
-# obey the second list. A feed-forward layer between two layers of attention changes the question: it can make one
-# symbol of each combination of features.
+# obey the second statement. A feed-forward layer between two layers of attention can turn each combination of features
+# into one symbol.
 #
 # ## What to remember
-# - Linear attention on features side by side sees one feature of the token that looks and two of each token that it
-#   looks at, at any depth.
-# - What a stack can do of this kind, one layer can do.
+# - Linear attention on concatenated features can use one feature of the query token and two features of each other
+#   token, at any depth.
+# - Every such sum that a stack can compute, one layer can compute.
 # - Order $A$ raises these numbers to $A$ and $2A$. For $A\ge2$, depth raises them further, but only at a fixed length.
 #
 # ## Exercises
 #
 # 1. *By hand.* Tokens have a size, a shape and a colour. Which of these can a stack of linear attention compute: (a)
 #    the number of tokens of my size that are red circles, (b) the number of tokens of my size and my colour, (c) the
-#    number of tokens of my size plus the number of tokens of my colour? <details><summary>Solution</summary>
+#    number of tokens of my size plus the number of tokens of my colour?
+#    <details><summary>Solution</summary>
 #
 #    (a) uses one feature of $i$ and three of $j$, the size, the shape and the colour, so it cannot. (b) couples two
 #    features of $i$, so it cannot. (c) is a sum of two functions of one feature of $i$ and one of $j$, and one layer
@@ -445,9 +447,11 @@ claim.verdict()
 #    the two grids are 0?
 #    <details><summary>Solution</summary>
 #
-#    Still 4, since twice the length always gives $2^2$. The same cells are 0, because the first theorem holds
-#    from length 5 on, and for order 2 the proof for features of $i$ needs only nine tokens. The other numbers change.
+#    The factor is still 4, since twice the length always gives $2^2$. The same cells are 0, because the first statement
+#    holds for all $L\ge5$, and for order 2 the proof for features of $i$ needs only nine tokens. The other numbers
+#    change.
 #
 #    </details>
 #
-# Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), where we meet the layer that multiplies scores.
+# Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), which introduces the layer that multiplies
+# scores.

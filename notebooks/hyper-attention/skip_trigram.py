@@ -11,7 +11,7 @@
 # *Ustaomeroglu, Qu: Appendix G.2.1.*
 #
 # After "keep ... in" we expect the word "mind", and after "keep ... at" the word "bay". One head of attention cannot
-# learn both from the word "keep". This is the paper's reason to look at three words together.
+# learn both from the word "keep" alone. The paper therefore looks at three words together.
 
 # %%
 import torch
@@ -39,8 +39,8 @@ require(contexts=(contexts, 3, 8), queries=(queries, 3, 8), draws=(draws, 1, 10_
 # word, always with the same two numbers: one for "mind" and one for "bay". We want the votes (1, 0) after "in" and
 # (0, 1) after "at".
 #
-# If "keep" votes (1, 0) and only "in" listens, the vote after "at" is missing. If "keep" votes (½, ½) and both listen,
-# every vote is off by ½, and the squared error is 4 · ¼. It is 1 in both cases.
+# If "keep" votes (1, 0) and only "in" listens, the vote after "at" is missing: the squared error is 1. If "keep" votes
+# (½, ½) and both listen, all four votes are off by ½, and the squared error is 4 · ¼ = 1.
 
 # %%
 tables = {
@@ -59,16 +59,16 @@ for column, (name, values) in enumerate(tables.items()):
 show.figure(
     fig,
     name="votes",
-    caption="The votes of “keep” for the next word: full cells are 1, empty cells 0, and the others ½.",
-    alt="Three tables of in and at by mind and bay. The wanted one is the identity. In the second only in and mind is "
-    "filled. In the third all four cells are half filled.",
+    caption="The votes of “keep” for the next word: full cells are 1, empty cells are 0, and the others are ½.",
+    alt="Three tables with the rows in and at and the columns mind and bay. The wanted one is the identity. In the "
+    "second only in and mind is filled. In the third all four cells are half filled.",
 )
 
 # %% [markdown]
-# We see the reason: in the table of a head, one row is a multiple of the other.
+# In the table of a head, the two rows are always multiples of one vector.
 #
 # ## The paper states
-# Here $f$ is how strongly a word listens to another, and $w$ is a word's vector of votes.
+# Here $f$ says how strongly one word listens to another, and $w$ is a word's vector of votes.
 #
 # <!-- claim hyper-attention/skip-trigram -->
 # <blockquote>
@@ -84,28 +84,28 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** What one context word contributes has rank 1 over the queries, so one head misses a squared
-# error of at least 1 by it. The queries' own vectors also count: a head on $c$ contexts and $q$ queries has rank at
-# most $c + q$, with a softmax and without, so it fails for certain only where $c q > c + q$. The third word meets the
-# same bug where the same two words want two answers. The vector of a context word and the query does not need it.
+# **Beyond the paper.** The contribution of one context word has rank 1 over the queries, so with it alone one head has
+# a squared error of at least 1. The queries' own vectors also count: a head on $c$ contexts and $q$ queries has rank at
+# most $c + q$, with a softmax and without, so it is certain to fail only if $c q > c + q$. A third word does not help
+# where the same two words require two answers. A vector for the pair of context word and query needs no third word.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# **One head.** The word "keep" contributes $f(\text{query}, \text{keep})\, w_{\text{keep}}$, a table of rank 1. By
-# Eckart and Young, the best such table misses 1.
+# **One head.** The word "keep" contributes $f(\text{query}, \text{keep})\, w_{\text{keep}}$, a table of rank 1. By the
+# theorem of Eckart and Young, the best such table has a squared error of 1.
 #
 # **Three words.** HyperAttention of order 3 has a vector of votes for each *pair* of words. The paper uses a third
-# word, as in "keep the deadline in", with the vector $w_{\text{keep}, \text{deadline}}$. We can also use the pair
-# (keep, in) itself, and then no third word is needed.
+# word, as in "keep the deadline in mind", with the vector $w_{\text{keep}, \text{deadline}}$. With the pair (keep, in)
+# itself, no third word is needed.
 #
-# **How strong is the argument?** The words "in" and "at" are tokens as well, and attend to themselves. With $c$ context
-# words and $q$ queries a head has $c+q$ vectors, so its table can have rank $c+q$. The bug is certain only if $cq>c+q$.
-# For $3\times3$ phrases with nine answers one head misses at least $9-6=3$.
+# **How strong is the argument?** The words "in" and "at" are also tokens, and they attend to themselves. With $c$
+# context words and $q$ queries, a head has $c+q$ vectors, so its table can have rank $c+q$. It is certain to fail only
+# if there are more phrases, $cq>c+q$. For $3\times3$ phrases with nine answers, its squared error is at least $9-6=3$.
 #
 # ## See it run
-# A head is a matrix of attention weights times the vectors of the words. We draw scores at random, and compute the best
+# A head outputs attention weights times the vectors of the words. We draw scores at random, and compute the best
 # vectors by least squares.
 
 
@@ -154,7 +154,8 @@ for query, answer in zip((IN, AT), mind_and_bay, strict=True):
 two_heads_error = (two_heads - mind_and_bay).square().sum()
 
 # %% [markdown]
-# Next we use all pairs of a context and a query, each with its own answer. We build order 3 by hand.
+# Next, we use all pairs of a context word and a query, each with a different answer. We choose the weights of order 3
+# by hand.
 
 
 # %%
@@ -190,7 +191,7 @@ ternary_error = {
 }
 
 # %% [markdown]
-# Last comes the paper's third word: first "deadline" and "dogs", then the same word for both answers.
+# Finally, we add a third word: first "deadline" or "dogs", then the same word for both answers.
 
 # %%
 DEADLINE, DOGS, IN_3, AT_3 = 1, 2, 3, 4
@@ -210,8 +211,8 @@ rest = f"{contexts} contexts, {queries} queries"
 show.table(
     ["task", "layer", "squared error"],
     [
-        ["share of one context word, 2 queries", "one head, best of random scores", min(one_head_errors)],
-        ["share of one context word, 2 queries", "two heads, built", two_heads_error],
+        ["contribution of one context word, 2 queries", "one head, best of random scores", min(one_head_errors)],
+        ["contribution of one context word, 2 queries", "two heads, built", two_heads_error],
         *[["2 contexts, 2 queries", f"one {kind} head with its self term", one] for kind, one in repaired.items()],
         *[[rest, f"one {kind} head, best of random scores", one] for kind, one in random_errors.items()],
         [rest, "one head, bound by rank", least_possible],
@@ -235,20 +236,19 @@ for panel, (title, scores) in zip(
 show.figure(
     fig,
     name="answers",
-    caption="Scores of the answers for every context and query. One head spreads each answer over the sequences that "
-    "share its context or its query; order 3 gives the identity.",
-    alt="Two square images. The left one has a weak diagonal and a pattern of stripes around it, the right one only a "
-    "bright diagonal.",
+    caption="Scores of the answers for every pair of context and query. One head spreads each answer over the "
+    "phrases that share its context or its query; order 3 gives the identity.",
+    alt="Two square images. The left one has a weak diagonal and a pattern of stripes around it. The right one has "
+    "only a bright diagonal.",
     photo=True,
 )
 
 # %% [markdown]
-# On the left, we see one head spread each answer over the phrases that share a word with it. On the right, order 3
-# gives each phrase its own answer.
+# We see that one head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
 #
 # ## How we checked
-# We compare linear and softmax heads with the bound by rank, and order 3 with the answers. The controls give one head
-# equal answers, take two heads, and give one pair of words two answers.
+# We compare linear and softmax heads with the bound from the rank, and order 3 with the answers. The controls are equal
+# answers, two heads, and two answers for one pair of words.
 
 # %%
 claim = Claim("hyper-attention/skip-trigram")
@@ -271,21 +271,22 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - What one word contributes through one head has rank 1, so it cannot separate "mind" from "bay".
-# - The queries have vectors too. The bug is certain only if there are more phrases than words.
+# - The queries have vectors too. One head is certain to fail only if there are more phrases than words.
 # - Order 3 has a vector for each pair of words, and is exact if the pair determines the answer.
 #
 # ## Exercises
 #
-# 1. *By hand.* What does one head miss at least with 4 contexts, 4 queries and 16 answers?
+# 1. *By hand.* Which squared error can one head not get below, with 4 contexts, 4 queries and 16 answers?
 #    <details><summary>Solution</summary>
 #
-#    The wanted table is the identity of size 16, and a head has rank at most $4+4=8$. It misses at least $16-8=8$.
+#    The wanted table is the identity of size 16, and a head has rank at most $4+4=8$. Its squared error is at least
+#    $16-8=8$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `contexts = 5` and `queries = 5`. What do one head and order 3 miss?
+# 2. *Predict, then run.* Set `contexts = 5` and `queries = 5`. What are the errors of one head and of order 3?
 #    <details><summary>Solution</summary>
 #
-#    One head misses at least $25-10=15$, and the best of our random heads misses just this. Order 3 misses nothing.
+#    One head errs by at least $25-10=15$, which the best of our random heads reaches. Order 3 has no error.
 #
 #    </details>
 #

@@ -10,16 +10,16 @@
 # # Table 1 · A language model with one layer, four kinds of attention
 # *Ustaomeroglu, Qu: Table 1, Section 7.2; the conclusion, Section 8.*
 #
-# A language model predicts the next token of a text, and only its attention block lets it use the tokens before. The
-# paper trains four models that differ in this block alone. Which predicts best, and do they all cost the same?
+# A language model predicts the next token of a text, and only its attention block lets it use earlier tokens. The paper
+# trains four models that differ only in this block. Which one predicts best, and do they all cost the same?
 #
 # - **Self-attention** scores each earlier token.
-# - **HyperFeatureAttention** cuts queries and keys into parts and multiplies their scores.
+# - **HyperFeatureAttention** splits queries and keys into parts and multiplies the scores of the parts.
 # - **HyperAttention** scores each *pair* of earlier tokens.
 # - HyperAttention **without sharing** has separate keys and values for both members of a pair.
 #
-# The paper trains on OpenWebText. We train at the size of a laptop on the source code of Python's standard library,
-# read character by character. This stand-in cannot settle the paper's numbers. It can show how to compare kinds of
+# The paper trains on OpenWebText. We train small models on the source code of Python's standard library, read character
+# by character. This stand-in cannot confirm or refute the paper's numbers. It can show how to compare kinds of
 # attention, and what each of them costs.
 
 # %%
@@ -67,24 +67,24 @@ require(validation_windows=(validation_windows, 1, None))
 
 # %% [markdown]
 # ## A tiny example
-# Perplexity, $e^{\text{loss}}$, is the number of tokens among which a model is as good as undecided. A model that gives
-# the probability $\frac14$ to every correct token has perplexity 4. If another has perplexity 2, the gap in loss is
-# $\ln(2/4)=-0.69$ nats.
+# Perplexity, $e^{\text{loss}}$, is the number of equally likely tokens among which a model would be equally uncertain.
+# A model that gives the probability $\frac14$ to every correct token has perplexity 4. If another model has perplexity
+# 2, its loss differs by $\ln(2/4)=-0.69$ nats.
 #
-# Two tables that we count, without training, set the scale: how often each character occurs, and how often each
-# character follows each other one.
+# For scale, we count two tables without training: how often each character occurs, and how often each character follows
+# each other character (bigrams).
 
 # %%
 corpus = open_corpus(tokens_folder)
 unigram, bigram = unigram_loss(corpus), bigram_loss(corpus)
 show.table(
-    ["text", "training tokens", "validation tokens", "kinds", "loss by frequencies", "by bigrams"],
+    ["text", "training tokens", "validation tokens", "vocabulary", "loss by frequencies", "by bigrams"],
     [[corpus.source, len(corpus.train), len(corpus.validation), corpus.train.vocabulary, unigram, bigram]],
-    caption="Losses are in nats a token, on the text kept for validation.",
+    caption="Losses are in nats per token, on the validation text.",
 )
 
 # %% [markdown]
-# To get below the loss of the bigrams, a model has to look further back.
+# To get below the loss of the bigrams, a model must look further back.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-1 -->
@@ -107,21 +107,21 @@ show.table(
 # **The paper states.** Our language-modeling experiments confirm the feasibility of these modules, showing consistent
 # perplexity reductions under matched compute budgets.
 #
-# **What is true.** The models are matched in data, steps and, except without sharing, in parameters.
-# HyperFeatureAttention takes as many operations as self-attention, to one part in a thousand. On the 256 tokens of
-# Table 1, a model with HyperAttention of order 3 takes at least a quarter more, and its attention block at least five
-# times as many.
+# **What is true.** The models are matched in data, in steps and, except for HyperAttention without sharing, in
+# parameters. HyperFeatureAttention takes as many operations as self-attention, to within one part in a thousand. On the
+# 256 tokens of Table 1, a model with HyperAttention of order 3 takes at least a quarter more operations, and its
+# attention block takes at least five times as many.
 #
-# **What changed.** Compute is matched for HyperFeatureAttention alone. The paper does not show whether HyperAttention's
-# lower perplexity survives at equal compute.
+# **What changed.** Compute is matched only for HyperFeatureAttention. The paper does not show whether HyperAttention's
+# perplexity is still lower at equal compute.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The claim about compute is a matter of counting. HyperFeatureAttention multiplies scores that self-attention computes
-# anyway. HyperAttention of order 3 computes a score for each of about $L^3/6$ pairs, where self-attention has $L^2/2$
-# scores. At 256 tokens these pairs add a third to the cost of the whole model.
+# We can decide the claim about compute by counting. HyperFeatureAttention needs no larger inner products than
+# self-attention; it only multiplies their parts. At length $L$, HyperAttention of order 3 has about $L^3/6$ scores,
+# whereas self-attention has $L^2/2$. At 256 tokens, these scores add a third to the cost of the whole model.
 #
 # <details><summary>Proof of Conclusion: matched compute, as corrected</summary>
 #
@@ -140,7 +140,7 @@ show.table(
 # </details>
 #
 # ## See it run
-# The paper's schedule is ours; the sizes are not.
+# We use the paper's training schedule, but smaller sizes.
 #
 # | | the paper | here |
 # | --- | --- | --- |
@@ -156,7 +156,7 @@ show.table(
 # ### Two models that do not attend
 # We train two more models. One has **no attention** block. The other takes the **mean of the past**: it has values and
 # an output map, but gives every earlier token the same weight. A model that beats the mean has learned *where to look*.
-# Equal seeds draw equal batches, so we compare models in pairs.
+# Models with equal seeds see the same batches, so we compare models in pairs.
 
 # %%
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
@@ -169,31 +169,32 @@ draw_courses(*axes, courses, bigram, show.COLOURS, show.MARKERS)
 show.figure(
     fig,
     name="losses",
-    caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigrams. "
-    "Right: how far each model is below the one without attention at the end, by the number of tokens that a token "
-    "can see before it.",
-    alt="Left: curves that fall with the steps; the one without attention stays uppermost, and at the end the mean of "
-    "the past is next, with the models of the table below it. Right: curves that begin below zero, are far above it at "
-    "the next place, and then go up and down together.",
+    caption="Validation loss, mean over the seeds. Left: loss during training; the dashed line is the loss of the "
+    "bigrams. Right: how much lower the final loss of each model is than without attention, by the number of "
+    "earlier tokens that a token can see.",
+    alt="Left: curves that fall with the steps; the one without attention stays uppermost, and the mean of the past "
+    "ends just below it, with the paper's four models lower still. Right: curves that begin below zero, are far "
+    "above it at the next position, and then go up and down together.",
 )
 
 # %% [markdown]
-# On the left, all four models end below the mean of the past, HyperFeatureAttention only by a little. On the right, the
-# models that use the past do worse at place 0, where there is nothing to see.
+# On the left, all four models end below the mean of the past, HyperFeatureAttention only slightly. On the right, the
+# models that use the past do worse at position 0, which has no earlier token.
 
 # %%
 added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}
 show.table(
-    ["model", "perplexity, mean", "least", "most", "below the mean of the past by, nats", "99 % interval"],
+    ["model", "perplexity, mean", "lowest", "highest", "below the mean of the past by, nats", "99 % interval"],
     [
         [name, mean(some), min(some), max(some), mean(added[name]), in_words(interval_of(added[name]))]
         for name, some in ((name, [one.perplexity for one in runs]) for name, runs in courses.items())
     ],
-    caption="Held-out perplexity over the seeds, and what scores add. Negative: worse than without scores.",
+    caption="Validation perplexity over the seeds, and how much the scores improve the loss. Negative numbers mean "
+    "a higher loss than that of the mean of the past.",
 )
 
 # %% [markdown]
-# Self-attention is 0.08 nats better than the mean of the past. With this learned, we can compare the models.
+# Self-attention is 0.08 nats better than the mean of the past: it has learned to attend.
 #
 # ### The gaps to self-attention
 # The gap is the loss of a model minus that of self-attention; a negative gap is better.
@@ -219,21 +220,21 @@ for row, (name, some) in enumerate(own_gaps.items()):
     axis.plot(interval_of(some), [row, row], color=show.COLOURS[model], alpha=0.5, linewidth=3)
     axis.plot(some, [row] * len(some), show.MARKERS[model], color=show.COLOURS[model])
     axis.plot([printed_gaps[name]], [row], "x", color="gray", markersize=9, label=None if row else "the paper's run")
-axis.set(xlabel="gap to self-attention, nats a token", yticks=range(len(own_gaps)), yticklabels=list(own_gaps))
+axis.set(xlabel="gap to self-attention, nats per token", yticks=range(len(own_gaps)), yticklabels=list(own_gaps))
 axis.invert_yaxis()
 axis.legend(fontsize=8)
 show.figure(
     fig,
     name="gaps",
-    caption="The gap of each model to self-attention: one mark per seed, the 99 % interval of their mean as a bar, and "
-    "the paper's gap on OpenWebText as a cross.",
-    alt="Three rows, one per model. In each are marks close together with a bar through them, and a cross for the "
-    "paper, left of zero in every row.",
+    caption="The gap of each model to self-attention: one marker per seed, the 99 % interval of their mean as a "
+    "bar, and the paper's gap on OpenWebText as a cross.",
+    alt="Three rows, one per model. Each row has markers close together with a bar through them, and a cross for "
+    "the paper, which is left of zero in every row.",
 )
 
 # %% [markdown]
-# Each seed is a mark. Without sharing, HyperAttention is better than self-attention, as in the paper. With sharing we
-# see no difference, and HyperFeatureAttention is worse.
+# Without sharing, HyperAttention is better than self-attention, as in the paper. With sharing, we see no difference,
+# and HyperFeatureAttention is worse.
 #
 # ### What the layers can represent
 # The theory behind the table holds at any size. We draw a two-way and a three-way interaction at random and fit the
@@ -267,14 +268,14 @@ in_all = {name: sum(value.numel() for value in one.parameters()) for name, one i
 show.table(
     ["model", "parameters in attention", "parameters in all"],
     [[name, counted[name], in_all[name]] for name in full],
-    caption="Parameters at the paper's size. The last two rows are variants with the parameters of self-attention.",
+    caption="Parameters at the paper's size. The last two rows are variants with as many parameters as self-attention.",
 )
 
 # %% [markdown]
-# Self-attention, HyperFeatureAttention and HyperAttention with sharing have equally many parameters.
+# Self-attention, HyperFeatureAttention and HyperAttention with sharing have the same number of parameters.
 #
 # ### Do they cost the same?
-# We count the operations of one sequence at the paper's size, and measure the seconds of each block.
+# We count the operations for one sequence at the paper's size, and measure the CPU seconds of each block.
 
 
 # %%
@@ -316,12 +317,13 @@ show.table(
         ]
         for name in TABLE_1
     ],
-    caption="One sequence of 256 tokens at width 768: operations of a forward pass, seconds of one forward and back.",
+    caption="One sequence of 256 tokens at width 768: operations of a forward pass, seconds of a forward and a "
+    "backward pass.",
 )
 
 # %% [markdown]
 # HyperFeatureAttention costs as much as self-attention. With HyperAttention, the model takes 1.37 times the operations
-# and its block takes seven times as many. We now spend these operations on more steps of self-attention.
+# and its block takes seven times as many. Next, we spend as many operations on more steps of self-attention.
 
 # %%
 more = round(steps * ratios["HyperAttention"])
@@ -335,18 +337,17 @@ show.table(
         [name, mean(own_gaps[name]), mean(some), in_words(interval_of(some)), reading(interval_of(some))]
         for name, some in at_equal.items()
     ],
-    caption="Gaps to self-attention on the stand-in, in nats: after equally many steps, and where self-attention has "
-    "had the steps that HyperAttention's operations at the paper's size would pay for.",
+    caption="Gaps to self-attention on the stand-in, in nats: at equal steps, and with as many steps of "
+    "self-attention as cost the same number of operations, with costs counted at the paper's size.",
 )
 
 # %% [markdown]
-# After as many operations, self-attention is ahead of both. Our models still learn fast at their last step; the paper's
-# are trained much longer, where more steps help less.
+# At equal operations, self-attention is ahead of both. Our models still learn fast at their last step; the paper's are
+# trained much longer, so more steps would probably help less.
 #
 # ## How we checked
-# We judge only whether self-attention has learned to attend, together with the counts and fits. The control puts the
-# same question to a model without attention. We show the perplexities and gaps next to the paper's and do not judge
-# them.
+# We judge only whether self-attention has learned to attend, the counts and the fits. As a control, a model without
+# attention must fail the same test. We show the perplexities and gaps next to the paper's, but do not judge them.
 
 # %%
 claim = Claim("hyper-attention/table-1")
@@ -368,8 +369,8 @@ claim.control.at_most("three-way task, missed by linear attention", missed["thre
 claim.verdict()
 
 # %% [markdown]
-# For the cost we judge the counts, which no seed and no text can change. The control has 16 tokens, where pairs cost
-# little.
+# For the cost, we judge the counts, which depend on neither the seed nor the text. The control has 16 tokens, for which
+# pairs cost little.
 
 # %%
 claim = Claim("hyper-attention/remark-matched-compute")
@@ -388,20 +389,21 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Thresholds.* At first we required every model to beat the mean of the past. One did so only by a hair; the threshold
-# now applies to self-attention alone. We chose the size of the runs in trials so that attention is learned.
+# *Thresholds.* At first we required every model to beat the mean of the past. One did so only by a very small margin,
+# so the threshold now applies to self-attention alone. We chose the size of the runs in trials, so that the models
+# learn to attend.
 #
-# *Learning rate.* All models have one rate here. At the foot of the page every model is trained twice as long, on twice
-# the batch, at four rates; we added the fourth after the largest of three had been best for nearly all. Order 4 can
-# mean four factors, as in Definition 5.1, or three, as Table 2 counts. We train four here; three are among the points
-# at the foot of the page.
+# *Learning rate.* All models have the same rate here. In the runs at the foot of the page, every model is trained twice
+# as long, on batches twice as large, at four rates. We added the fourth rate because the largest of the first three was
+# the best for nearly all models. Order 4 can mean four factors, as in Definition 5.1, or three, as Table 2 counts. We
+# use four here; the runs at the foot of the page include three.
 #
 # *The full run.* Set `tokens_folder` to files made by `python -m attention_theory.data.prepare_tokens`, with 28,000
-# steps of 625 windows. The perplexities must then lie within 5 % of the paper's, and the registry has to expect another
-# verdict. The paper leaves open, and we take from GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay
-# 0.1, clipping at 1, no dropout, 2,344 steps of warm-up, learned positions. Also open are the tokenizer, whether pairs
-# lie in the past (they must), the scale of the scores (the root of the rank here), the rank (the width here) and the
-# smoothing of perplexities (none here).
+# steps of 625 windows. The perplexities must then be within 5 % of the paper's, and the registry must expect a
+# different verdict. The paper does not give the following, which we take from GPT-3's small model: AdamW with averages
+# 0.9 and 0.95, weight decay 0.1, clipping at 1, no dropout, 2,344 steps of warm-up, learned positions. The paper also
+# leaves open the tokenizer, whether pairs lie in the past (they must), the scale of the scores (the root of the rank
+# here), the rank (the width here) and the smoothing of perplexities (none here).
 #
 # </details>
 #
@@ -412,18 +414,18 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* How large is the paper's step from 62.28 to 51.26 in nats?
+# 1. *By hand.* How large is the paper's gap between perplexities 62.28 and 51.26 in nats?
 #    <details><summary>Solution</summary>
 #
-#    $\ln(51.26/62.28)=-0.19$, more than five times the gap of HyperFeatureAttention, $\ln(60.22/62.28)=-0.03$.
+#    It is $\ln(51.26/62.28)=-0.19$, more than five times the gap of HyperFeatureAttention, $\ln(60.22/62.28)=-0.03$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `steps = 100` and `warm_up = 10`. Does self-attention help yet?
+# 2. *Predict, then run.* Set `steps = 100` and `warm_up = 10`. Does self-attention already help?
 #    <details><summary>Solution</summary>
 #
-#    No. The model without attention has perplexity 15.9, self-attention 17.4 and the mean of the past 18.1. Before
-#    attention is learned it is in the way. The control does not fail, so the claim stays open.
+#    No. The model without attention has perplexity 15.9, self-attention 17.4 and the mean of the past 18.1. Until a
+#    model has learned to attend, attention makes it worse. The control does not fail, so the claim stays open.
 #
 #    </details>
 #
-# Next: [Table 2](table_2_language_model.ipynb), where three layers are compared.
+# Next: [Table 2](table_2_language_model.ipynb), which compares models with three layers.

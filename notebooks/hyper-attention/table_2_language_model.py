@@ -10,12 +10,12 @@
 # # Table 2 · Three layers, and heads of two kinds
 # *Ustaomeroglu, Qu: Table 2, Section 7.2.*
 #
-# In a deep model a second layer can make up for what a head lacks, because it reads what the first layer has gathered.
-# Does HyperFeatureAttention still help there? The paper trains three models with three layers, and finds gaps of about
-# 0.03 nats between single runs. How large a gap does chance make?
+# In a deep model, a second layer can make up for what a head cannot do, because it reads what the first layer has
+# gathered. Does HyperFeatureAttention still help there? The paper trains three models with three layers, and finds gaps
+# of about 0.03 nats between single runs. How large a gap can arise by chance?
 #
 # - **SA** has three heads of self-attention.
-# - **HFA** has three heads that multiply two scores, so an earlier token counts where both parts of a head agree.
+# - **HFA** has three heads that each multiply two scores, so an earlier token counts if both parts of a head match it.
 # - **HFA_v2** has two narrower heads of each kind.
 
 # %%
@@ -57,23 +57,24 @@ require(validation_windows=(validation_windows, 1, None))
 
 # %% [markdown]
 # ## A tiny example
-# Two scores of 2 and 3 multiply to 6, and scores of 2 and 0 to 0. A head of HFA with the parts $(q_1,q_2)$ and
-# $(k_1,k_2)$ has the score $q_1k_1\cdot q_2k_2$ where SA has $q_1k_1+q_2k_2$. This is one more multiplication for each
-# pair of tokens, next to hundreds for the inner products.
+# The scores 2 and 3 have the product 6, and 2 and 0 the product 0. For a query $(q_1,q_2)$ and a key $(k_1,k_2)$, HFA
+# has the score $q_1k_1\cdot q_2k_2$, whereas SA has $q_1k_1+q_2k_2$. This is one more multiplication for each pair of
+# tokens, next to hundreds for the inner products.
 #
-# Our runs are small: we read source code character by character. Two counted tables set the scale for the losses.
+# Our runs are small: the models read source code character by character. Two counted tables set the scale for the
+# losses.
 
 # %%
 corpus = open_corpus(tokens_folder)
 unigram, bigram = unigram_loss(corpus), bigram_loss(corpus)
 show.table(
-    ["text", "training tokens", "validation tokens", "kinds", "loss by frequencies", "by bigrams"],
+    ["text", "training tokens", "validation tokens", "vocabulary", "loss by frequencies", "by bigrams"],
     [[corpus.source, len(corpus.train), len(corpus.validation), corpus.train.vocabulary, unigram, bigram]],
-    caption="Losses are in nats a token, on the text kept for validation.",
+    caption="Losses are in nats per token, on the validation text.",
 )
 
 # %% [markdown]
-# To get below the loss of the bigrams, a model has to look further back.
+# To get below the loss of the bigrams, a model must look further back.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-2 -->
@@ -90,7 +91,7 @@ show.table(
 #
 # ## See it run
 # As on [the page of Table 1](table_1_language_model.ipynb), we train with paired seeds and add two models: one without
-# attention blocks, and the mean of the past, which weighs all earlier tokens alike.
+# attention blocks, and the mean of the past, which gives all earlier tokens the same weight.
 #
 # | | the paper | here |
 # | --- | --- | --- |
@@ -113,12 +114,12 @@ draw_courses(*axes, courses, bigram, show.COLOURS, show.MARKERS)
 show.figure(
     fig,
     name="losses",
-    caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigrams. "
-    "Right: how far each model is below the one without attention at the end, by the number of tokens that a token "
-    "can see before it.",
-    alt="Left: curves that fall with the steps; the one without attention ends uppermost, then comes the mean of the "
-    "past, with the three models of the table below it and close together. Right: curves that begin below zero, are "
-    "far above it at the next place, and then go up and down together.",
+    caption="Validation loss, mean over the seeds. Left: loss during training; the dashed line is the loss of the "
+    "bigrams. Right: how much lower the final loss of each model is than without attention, by the number of "
+    "earlier tokens that a token can see.",
+    alt="Left: curves that fall with the steps; the one without attention ends uppermost, then comes the mean of "
+    "the past, with the three models of the paper below it and close together. Right: curves that begin below zero, "
+    "are far above it at the next position, and then go up and down together.",
 )
 
 # %% [markdown]
@@ -128,16 +129,17 @@ show.figure(
 # %%
 added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}
 show.table(
-    ["model", "perplexity, mean", "least", "most", "below the mean of the past by, nats", "99 % interval"],
+    ["model", "perplexity, mean", "lowest", "highest", "below the mean of the past by, nats", "99 % interval"],
     [
         [name, mean(some), min(some), max(some), mean(added[name]), in_words(interval_of(added[name]))]
         for name, some in ((name, [one.perplexity for one in runs]) for name, runs in courses.items())
     ],
-    caption="Held-out perplexity over the seeds, and what scores add. Negative: worse than without scores.",
+    caption="Validation perplexity over the seeds, and how much the scores improve the loss. Negative numbers mean "
+    "a higher loss than that of the mean of the past.",
 )
 
 # %% [markdown]
-# Attention has been learned in all three models: each interval is above zero.
+# All three models have learned to attend, because each interval is above zero.
 #
 # ### The gaps to self-attention
 # The gap is the loss of a model minus that of SA. A negative gap is better.
@@ -170,12 +172,12 @@ show.table(
 )
 
 # %% [markdown]
-# Two runs of SA differ by about as much as the largest gap in the paper. Pairs with equal batches see smaller gaps; a
-# table of single runs cannot.
+# Two runs of SA differ by about as much as the largest gap in the paper. Pairs of runs with equal batches can reveal
+# smaller gaps; single runs cannot.
 #
 # ### Parameters and operations
-# We run the models at the paper's size as shapes without numbers. We count the operations of their matrix products, and
-# every entry that a block touches beyond those of SA.
+# At the paper's size, we count the operations of matrix products, and every entry that a block reads or writes beyond
+# those of SA.
 
 # %%
 variants = {
@@ -195,17 +197,17 @@ extra = {
 
 # %%
 show.table(
-    ["model", "parameters in attention", "operations of matrix products", "beyond SA at most, share"],
+    ["model", "parameters in attention", "operations of matrix products", "upper bound on the extra fraction"],
     [[name, parameters[name], f"{operations[name]:.4e}", extra[name]] for name in full],
     caption="Counted at the paper's size: three layers of width 768, and a vocabulary of 50,257.",
 )
 
 # %% [markdown]
-# The products of scores add less than 0.1 %, as the caption says. Multiplied values would add almost 3 %.
+# The products of scores add less than 0.1 %, as the paper's caption says. Multiplied values would add almost 3 %.
 #
 # ## How we checked
 # We judge whether SA has learned to attend, and the counts. The control is a model without attention blocks. We show
-# the perplexities and gaps next to the paper's and do not judge them.
+# the perplexities and gaps next to the paper's, but do not judge them.
 
 # %%
 claim = Claim("hyper-attention/table-2")
@@ -229,35 +231,37 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Order 3.* Table 2 gives self-attention the order 2, so its order 3 means two factors. It cannot mean three: three
-# heads share the width of 768, and 256 features are not a multiple of 3. Definition 5.1, where order 1 is
+# *Order 3.* Table 2 gives self-attention the order 2, so its order 3 must mean two factors. It cannot mean three
+# factors, because each of three heads has 256 features, which is not a multiple of 3. Definition 5.1, where order 1 is
 # self-attention, counts differently.
 #
-# *Choices after trial runs.* We chose width, rate, steps and the number of seeds after trials in which the question
-# stayed open or the interval was barely above zero. The text changes with every release of Python. At a rate of 0.015
-# and a thousand steps, all seven seeds learned attention on one release and only four on another. At the rate here they
-# learn it on the texts of 3.11.2, 3.11.7, 3.12.1 and 3.13.0.
+# *Choices after trial runs.* We chose width, rate, steps and the number of seeds after trials in which the result was
+# undecided or the interval was barely above zero. The text changes with every release of Python. At a rate of 0.015 and
+# a thousand steps, all seven seeds learned attention on one release and only four on another. At the rate used here,
+# they learn it on the texts of 3.11.2, 3.11.7, 3.12.1 and 3.13.0.
 #
-# *Learning rate.* All models have one rate here. At the foot of the page, models twice as wide are trained twice as
-# long, on twice the batch, at four rates; we added the fourth after the largest of three had been best. With
-# `tokens_folder` set, the cells are the full run, under the conditions of the page of Table 1.
+# *Learning rate.* All models have the same rate here. In the runs at the foot of the page, models twice as wide are
+# trained twice as long, on batches twice as large, at four rates. We added the fourth rate because the largest of the
+# first three was the best. With `tokens_folder` set, the cells do the full run, under the conditions on the page of
+# Table 1.
 #
 # </details>
 #
 # ## What to remember
-# - The products of scores are as cheap as the paper says.
-# - The paper's gaps are as small as the difference between two small runs with other seeds.
-# - Paired runs with equal batches show more than single runs.
+# - Products of scores are as cheap as the paper says.
+# - The paper's gaps are as small as the differences between two of our small runs with different seeds.
+# - Paired runs with equal batches can reveal smaller gaps than single runs.
 #
 # ## Exercises
 #
-# 1. *By hand.* A model has a loss 0.03 nats lower than another whose perplexity is 28.70. What is its perplexity?
+# 1. *By hand.* A model's loss is 0.03 nats lower than that of another model, whose perplexity is 28.70. What is its
+#    perplexity?
 #    <details><summary>Solution</summary>
 #
-#    $28.70\,e^{-0.03}\approx27.85$, between the two other entries of the paper's table.
+#    It is $28.70\,e^{-0.03}\approx27.85$, between the two other entries in the paper's table.
 #
 #    </details>
-# 2. *Predict, then run.* Set `steps = 60` and `warm_up = 6`. Is attention useful yet?
+# 2. *Predict, then run.* Set `steps = 60` and `warm_up = 6`. Is attention already useful?
 #    <details><summary>Solution</summary>
 #
 #    No. On average the model without attention blocks is better than the mean of the past. The control does not fail,
@@ -265,4 +269,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Back: [Table 1](table_1_language_model.ipynb), the same comparison in one layer.
+# Back: [Table 1](table_1_language_model.ipynb), which makes the same comparison for one layer.

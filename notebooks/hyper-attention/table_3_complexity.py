@@ -10,8 +10,8 @@
 # # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
-# If a text is twice as long, how much more work is it to read? The paper answers for six kinds of attention with a
-# power of the length. We count the work, and look for what such a power hides.
+# How much more work does a text need if it is twice as long? For six kinds of attention, the paper answers with a power
+# of the length. We count the work, and look at what such a power hides.
 
 # %%
 from collections.abc import Callable
@@ -63,11 +63,11 @@ require(triples_lengths=(Each(triples_lengths), 8, 256), seed=(seed, 0, None))
 show.table(
     ["tokens", "linear forms", "pairs", "triples"],
     [[length, length, length**2, length**3] for length in (2, 4, 8)],
-    caption="How many items there are to read or to score.",
+    caption="The number of items to read or to score.",
 )
 
 # %% [markdown]
-# Each doubling multiplies the columns by 2, 4 and 8. On logarithmic axes we get lines of slope 1, 2 and 3.
+# Each doubling multiplies the columns by 2, 4 and 8. On logarithmic axes, these are lines of slope 1, 2 and 3.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-3 -->
@@ -79,18 +79,18 @@ show.table(
 # $\Theta(L^n)$, and the linear form of each $\Theta(L)$. They capture mutual interactions, couplings of these, and
 # $n$-way interactions; the linear forms capture them approximately.
 #
-# **What is true.** The costs are these. The linear forms of the paper, without a softmax, capture interactions exactly,
-# by Theorems 3.1 and G.4.
+# **What is true.** The costs are correct. By Theorems 3.1 and G.4, the paper's linear forms without a softmax capture
+# interactions exactly.
 #
-# **What changed.** In the column on what is captured, "approximate" is true of linear forms that stand in for a
-# softmax, and not of those that the paper defines and proves exact.
+# **What changed.** In the column on what is captured, "approximate" is true of linear forms that approximate a softmax,
+# but not of the linear forms that the paper defines and proves exact.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in blocks holds
-# $\Theta(L^2)$ numbers.
+# **Beyond the paper.** The cost of linear HyperFeatureAttention hides the factor $(d_h / A)^A$. Order 3 in blocks needs
+# memory for only $\Theta(L^2)$ numbers.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -102,11 +102,11 @@ show.table(
 # **The paper states.** As for HyperAttention of order $n$, it captures up to $n$-th order interactions. It has
 # $\Theta(d^2)$ parameters.
 #
-# **What is true.** It has $\Theta(d^2)$ parameters if the order is fixed and its tensors are factored with a rank in
-# proportion to $d$.
+# **What is true.** It has $\Theta(d^2)$ parameters if the order is fixed and its tensors are factored with a rank
+# proportional to $d$.
 #
-# **What changed.** The tensors of Definition 6.1 have $d^n + d^{n-1} d_2$ entries, and it is with these that Theorem
-# G.4 captures every interaction of $n$ tokens.
+# **What changed.** The tensors of Definition 6.1 have $d^n + d^{n-1} d_2$ entries, and Theorem G.4 uses these to
+# capture every interaction of $n$ tokens.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -114,9 +114,10 @@ show.table(
 # ## Why it is true
 # Linear forms have no softmax, so we can multiply keys by values first. Linear HyperFeatureAttention is linear
 # attention on Kronecker products of the factors' queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. With $A$
-# factors of $d_h/A$ features each, these have $(d_h/A)^A$ entries: linear in the length $L$, but a power of the width.
+# factors of $d_h/A$ features each, these products have $(d_h/A)^A$ entries. The cost is linear in the length $L$, but
+# not in the width.
 #
-# Memory need not follow time. In blocks, $L^3$ scores fit into $L^2$ numbers.
+# Memory can grow more slowly than time: in blocks, we never hold more than about $L^2$ of the $L^3$ scores.
 #
 # <details><summary>Proof of Appendix H, parameters of HyperAttention, as corrected</summary>
 #
@@ -127,8 +128,8 @@ show.table(
 # </details>
 #
 # ## See it run
-# We run the core of each layer, from queries, keys and values to outputs. We count operations and bytes, which do not
-# depend on the machine; seconds do.
+# We run the core of each layer, from queries, keys and values to outputs. We count operations and bytes, which, unlike
+# seconds, do not depend on the machine.
 
 # %%
 Run = Callable[[], Tensor]
@@ -200,19 +201,19 @@ for place, (name, (_, lengths, _)) in zip(place_of, MODELS.items(), strict=True)
     panels[0].loglog(lengths, operations[name], **style, label=name)
     panels[1].loglog(lengths, held[name], **style)
 panels[0].set(xlabel="tokens L", ylabel="operations", ylim=(1e4, 1e13))
-panels[1].set(xlabel="tokens L", ylabel="bytes held at once")
+panels[1].set(xlabel="tokens L", ylabel="peak memory, bytes")
 panels[0].legend(fontsize=7)
 show.figure(
     fig,
     name="costs",
-    caption="Operations and memory against the length. Slopes 1, 2 and 3 on the left. On the right, order 3 in blocks "
-    "has about the slope of self-attention, and only the literal form has slope 3.",
-    alt="Two panels with straight lines on logarithmic axes. On the left three groups of slopes one, two and three; on "
-    "the right only the literal order 3 is as steep as three.",
+    caption="Operations and memory against the length. On the right, order 3 in blocks has about the same slope as "
+    "self-attention, and only the literal form has slope 3.",
+    alt="Two panels with straight lines on logarithmic axes. On the left, three groups with slopes of one, two and "
+    "three. On the right, only the literal order 3 has a slope of three.",
 )
 
 # %% [markdown]
-# On the left we see the slopes 1, 2 and 3. On the right, order 3 in blocks is about as steep as self-attention.
+# On the left, we see the slopes 1, 2 and 3. On the right, order 3 in blocks is about as steep as self-attention.
 #
 # Linear HyperFeatureAttention takes more operations than linear self-attention by a factor that grows with the width of
 # a head:
@@ -229,8 +230,8 @@ for one in widths:
 show.table(["$d_h$", "linear self-attention", "linear HyperFeatureAttention", "ratio", "$(d_h / A)^A / d_h$"], rows)
 
 # %% [markdown]
-# The last two columns agree, as we expect. We also count the entries of the tensors of Definition 6.1 at order 3, and
-# of their factors of rank $d$:
+# The last two columns agree. We also count the entries of the tensors of Definition 6.1 at order 3, and of their
+# factors of rank $d$:
 
 # %%
 tensors, factored = [], []
@@ -242,10 +243,10 @@ for one in widths:
 show.table(["width", "tensors", "factors of rank d"], list(zip(widths, tensors, factored, strict=True)))
 
 # %% [markdown]
-# When the width doubles, the tensors grow by almost 8 and the factors by 4.
+# When the width doubles, the tensors grow almost eightfold and the factors about fourfold.
 #
 # ## How we checked
-# We fit exponents over a decade of lengths and compare counted operations with the table. The control holds every
+# We fit exponents over a decade of lengths and compare those of operations with the table. The control holds every
 # triple at once. The paper's linear self-attention, Eq. 1, must represent a pairwise interaction exactly.
 
 # %%
@@ -277,21 +278,21 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - We reproduce all six exponents in the table.
-# - Linear HyperFeatureAttention pays for linear time with a power of the width.
-# - Order 3 takes cubic time, but only the memory of self-attention.
+# - Linear HyperFeatureAttention takes linear time, but its cost contains a power of the width.
+# - Order 3 takes cubic time but, in blocks, only quadratic memory.
 #
 # ## Exercises
 #
 # 1. *By hand.* A head has 16 features. How many Kronecker features do 2 and 4 factors give?
 #    <details><summary>Solution</summary>
 #
-#    $8^2=64$ and $4^4=256$, where linear self-attention has 16.
+#    They give $8^2=64$ and $4^4=256$ features, whereas linear self-attention has 16.
 #
 #    </details>
 # 2. *Predict, then run.* Set `factors = 4`. What happens to the exponents, and to the hidden factor at width 32?
 #    <details><summary>Solution</summary>
 #
-#    The exponents stay. The hidden factor is $8^4/32=128$, where two factors have $16^2/32=8$.
+#    The exponents do not change. The hidden factor is $8^4/32=128$, compared with $16^2/32=8$ for two factors.
 #
 #    </details>
 #

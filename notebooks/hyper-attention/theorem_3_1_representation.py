@@ -7,12 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Theorem 3.1 · One layer holds every pairwise interaction
+# # Theorem 3.1 · One layer represents every pairwise interaction
 # *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
 #
-# Particles attract, genes switch each other on, agents collide: every pair of symbols has its own strength. Which
-# tables of such strengths can one layer of attention hold? The answer depends on one number, the width of the
-# embedding, and training cannot change it.
+# Particles attract, genes switch each other on, agents collide: every pair of symbols interacts with a particular
+# strength. Which tables of such strengths can one layer of attention represent? The answer depends on a single number,
+# the width of the embedding.
 
 # %%
 from itertools import product
@@ -52,9 +52,9 @@ require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## A tiny example
-# Three symbols $a$, $b$, $c$ form a circle, and each acts on the next one. The table $F$ has a 1 where the symbol of
-# the column acts on that of the row. The rows of $B$ code the symbols, with three numbers each or only with two:
-# $a=(1,0)$, $b=(0,1)$ and $c=(1,1)$. A score matrix $C$ then produces the table $BCB^\top$.
+# Three symbols $a$, $b$, $c$ form a circle, and each acts on the next. The table $F$ has a 1 where the symbol of the
+# column acts on the symbol of the row. Each row of $B$ is the code of one symbol, either three numbers or only two:
+# $a=(1,0)$, $b=(0,1)$ and $c=(1,1)$. A matrix $C$ then produces the table $BCB^\top$.
 
 # %%
 circle = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
@@ -73,18 +73,18 @@ for row, width in enumerate((3, 2)):
 show.figure(
     fig,
     name="table",
-    caption="The table of a layer, with three numbers per symbol and with two. Filled cells are 1, empty ones 0.",
+    caption="The table of a layer, with three numbers per symbol (top) and two (bottom). Filled cells are 1.",
     alt="Two rows of matrices B, C, B transposed and their product. With three numbers B is the identity and the "
     "product is the circle F. With two numbers the last row of the product is the sum of the rows above.",
 )
 
 # %% [markdown]
 # With three numbers, we copy $F$ into $C$ and are done. With two, $c=a+b$, so the last row of the table is always the
-# sum of the other two. The circle has no such row.
+# sum of the other two. The circle $F$ does not have this property.
 #
 # ## The paper states
-# Here $|\mathcal S|$ is the number of symbols, and $d$ is the width of the embedding. We read "necessary for any" as:
-# necessary for some.
+# Here $|\mathcal S|$ is the number of symbols, and $d$ is the width of the embedding. We read "necessary … any such
+# functions" as necessary for some of them.
 #
 # <!-- claim hyper-attention/theorem-3-1 -->
 # <blockquote>
@@ -97,9 +97,9 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - In the proof: no $F^*$ of full rank can be represented with $d < |\mathcal S|$. This needs a $w$ that is nowhere
-#   zero, because the rank of $F^*\,\mathrm{diag}(w)$ is at most $d$. With $F^* = I$ and $w = (1, 0)$ on two symbols, $d
-#   = 1$ is enough.
+# - The proof says that no $F^*$ of full rank can be represented with $d < |\mathcal S|$. This requires a $w$ without
+#   zero entries, because only $F^*\,\mathrm{diag}(w)$ must have a rank of at most $d$. With $F^* = I$ and $w = (1, 0)$
+#   on two symbols, $d = 1$ is enough.
 #
 # </details>
 #
@@ -107,9 +107,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** For $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ and $d < |\mathcal S|$ the squared
-# distance of the functional tensors is at least $|\mathcal S| - d$. Any invertible embedding is as good as an
-# orthonormal one.
+# **Beyond the paper.** For $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ and $d < |\mathcal S|$ the table of
+# products of score and value misses that of the target by a squared distance of at least $|\mathcal S| - d$. Any
+# invertible embedding works as well as an orthonormal one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -127,19 +127,20 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# **Enough.** The rows of $B$ are the codes. If $B$ is square and invertible, we solve $BCB^\top=F$ and $BW^V=W$. The
-# same weights are right at every length, because both sides add up over pairs.
+# **Sufficient.** The rows of $B$ are the codes. If $B$ is square and invertible, we solve $BCB^\top=F$ and $BW^V=W$,
+# with the rows $w_\beta$ of $W$. The same weights are correct at every length, because both sides add up over pairs.
 #
-# **Needed.** If $d<|\mathcal S|$, the table $BCB^\top$ has rank at most $d$, and the values only rescale its columns.
-# The identity has full rank, so every narrow layer misses it by a squared distance of at least $|\mathcal S|-d$.
+# **Necessary.** If $d<|\mathcal S|$, the table $BCB^\top$ has rank at most $d$, and the values only rescale its
+# columns. The identity has full rank, so every narrow layer misses it by a squared distance of at least
+# $|\mathcal S|-d$.
 #
 # <details><summary>Proof of Theorem 3.1, repaired</summary>
 #
-# *Enough.* Let $B$ be invertible, $C = B^{-1} F B^{-\top}$ and $W^V = B^{-1} W$. Row $i$ of the output is $\sum_j
+# *Sufficient.* Let $B$ be invertible, $C = B^{-1} F B^{-\top}$ and $W^V = B^{-1} W$. Row $i$ of the output is $\sum_j
 # (BCB^\top)_{\mathcal X(i) \mathcal X(j)} (B W^V)_{\mathcal X(j)} = \sum_j f(\mathcal X(i), \mathcal X(j))\,
 # w_{\mathcal X(j)}$, at every length.
 #
-# *Needed.* A layer with one output is the same function as an interaction on all sequences only if
+# *Necessary.* A layer with one output is the same function as an interaction on all sequences only if
 # $BCB^\top\,\mathrm{diag}(Bv) = F\,\mathrm{diag}(w)$: sequences of one and of two tokens show the entries one by one
 # (Corollary 4.9). The left side has a rank of at most $d$. If $F$ has full rank *and no entry of $w$ is zero*, the
 # right side has rank $|\mathcal S|$, so $d \ge |\mathcal S|$. If some are zero, its rank is at most the number of the
@@ -149,7 +150,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We use one set of weights at all lengths, with an orthonormal and with an invertible embedding.
+# We use one set of weights at all lengths, with an orthonormal and with a merely invertible embedding.
 
 # %%
 draw = generator(seed)
@@ -209,17 +210,16 @@ axis.legend()
 show.figure(
     fig,
     name="needed",
-    caption="Trained layers come down to the line $|\\mathcal S| - d$ and never below it: only $d = |\\mathcal S|$ "
-    "gives zero for $F = I$. An interaction of low rank (triangle) needs less.",
+    caption="Squared distance to the target against the width of the embedding. For $F = I$, only "
+    "$d = |\\mathcal S|$ gives zero. A target of rank 2 (triangle) needs two dimensions.",
     alt="A straight falling line from 4 at dimension 1 to 0 at dimension 5 with a square on it at every dimension, "
     "and a triangle at height zero for dimension 2.",
 )
 
 # %% [markdown]
-# The trained layers reach the line $|\mathcal S|-d$ and never fall below it. The table of rank 2 needs only two
-# dimensions.
+# The trained layers reach the line $|\mathcal S|-d$ and never fall below it.
 #
-# Finally, we look at a target whose second symbol weighs nothing. There one dimension is enough.
+# Finally, we look at a target whose second symbol sends nothing. One dimension is then enough.
 
 # %%
 one_number = torch.tensor([[1.0], [0.0]], dtype=torch.float64)  # x(a) = 1, x(b) = 0
@@ -237,8 +237,8 @@ narrow_residual = best_residual(nowhere_zero.to(device), 1, restarts, steps, see
 
 # %% [markdown]
 # ## How we checked
-# We compare outputs per token at four lengths, and with exact polynomials for three symbols. The controls perturb one
-# entry of $C$, or use a transpose where the embedding needs an inverse.
+# We compare outputs with the sums at four lengths and, for three symbols, prove that they agree as polynomials. The
+# controls perturb one entry of $C$, or use a transpose where the embedding needs an inverse.
 
 # %%
 score, value = represent(effect, weights, orthonormal)
@@ -269,7 +269,7 @@ claim.certified("all f and w on three symbols, polynomials", certify_representat
 claim.verdict()
 
 # %% [markdown]
-# For the corollary we rotate the embedding and both matrices. The control leaves $C$ as it was.
+# For the corollary we rotate the embedding and both matrices. The control leaves $C$ unchanged.
 
 # %%
 turn = random_orthonormal(size, size, draw)
@@ -291,13 +291,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The proof says that no $F$ of full rank fits into $d<|\mathcal S|$. This needs weights that are nowhere zero: the
-# scores of a symbol that sends nothing are never seen.
+# The proof says that no $F$ of full rank can be represented with $d<|\mathcal S|$. This requires a $w$ without zero
+# entries: if a symbol sends nothing, its scores do not affect the output.
 #
 # ## What to remember
-# - A layer of linear attention is a table: strengths in $BCB^\top$, directions in $BW^V$.
-# - With as many dimensions as symbols, every table is within reach, at all lengths with the same weights.
-# - For $F=I$, each missing dimension costs exactly 1.
+# - A layer of linear attention amounts to two tables: strengths in $BCB^\top$, directions in $BW^V$.
+# - With as many dimensions as symbols, a layer represents every table, with the same weights at all lengths.
+# - For $F=I$, each missing dimension costs exactly 1 in squared distance.
 #
 # ## Exercises
 #
@@ -312,9 +312,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `small_size = 3`. Where does the line start and end?
 #    <details><summary>Solution</summary>
 #
-#    At $3-1=2$ for one dimension, and at 0 for three. Our trained layers reach 2, 1 and 0.
+#    It starts at $3-1=2$ for one dimension, and ends at 0 for three.
 #
 #    </details>
 #
-# Next: [Example 1](example_1_colliding_agents.ipynb), because we want to see the theorem at work on agents that
-# collide.
+# Next: [Example 1](example_1_colliding_agents.ipynb), which applies the theorem to agents that collide.

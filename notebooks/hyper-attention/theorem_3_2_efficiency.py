@@ -10,9 +10,9 @@
 # # Theorem 3.2 · What an unshared linear layer would cost
 # *Ustaomeroglu, Qu: Theorem 3.2, Section 3; proof in Appendix B.*
 #
-# Attention uses one table for all pairs of places: what two symbols do to each other, they do everywhere in the
-# sequence. A network that shares nothing needs separate numbers for every pair of places. How many parameters does the
-# sharing save, and in comparison with what?
+# Attention uses one table for all pairs of positions: two symbols act on each other in the same way everywhere. A
+# network without shared weights needs separate numbers for every pair of positions. How many parameters does sharing
+# save, and compared with what?
 
 # %%
 import torch
@@ -43,7 +43,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # %% [markdown]
 # ## A tiny example
 # Two tokens are blue or red, and we want a 1 if they agree and a 0 if not. A linear network on the two tokens adds one
-# number for each. The rows are the colours of the first token:
+# number per token. In the table of its outputs, the rows are the colours of the first token:
 #
 # | | blue | red |
 # | --- | --- | --- |
@@ -51,11 +51,11 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # | **red** | $b+c$ | $b+d$ |
 #
 # In every such table both diagonals have the same sum, $a+b+c+d$. In the table that we want, one diagonal has the sum 2
-# and the other 0. If we give the network the *pair*, it can store all four numbers.
+# and the other 0. If each *pair* of colours is one input, the network can store all four numbers.
 #
 # ## The paper states
-# Here $L$ is the number of tokens, $\mathcal S$ the set of symbols, and $e_{\mathcal X(i)}$ the one-hot of the symbol
-# at place $i$.
+# Here $L$ is the number of tokens, $\mathcal S$ the set of symbols, and $e_{\mathcal X(i)}$ the one-hot vector of the
+# symbol at position $i$.
 #
 # <!-- claim hyper-attention/theorem-3-2 -->
 # <blockquote>
@@ -66,17 +66,17 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # represent the aggregate pairwise interaction functions $\{y_i\}_{i=1}^L$ in Eq. 2 exactly, for all entities
 # simultaneously.
 #
-# **What is true.** This is so of a linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that
-# shares no weights: it has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$
-# free parameters for all outputs.
+# **What is true.** This is true of a linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that
+# shares no weights. Such a map has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal
+# S|^2)$ free parameters for all outputs.
 #
-# **What changed.** The paper does not name the input. A linear network on the tokens side by side cannot represent the
-# interaction with any number of parameters, and nothing follows for networks with a nonlinearity.
+# **What changed.** The paper does not say what the input is. A linear network on the concatenated tokens cannot
+# represent the interaction with any number of parameters, and nothing follows for networks with a nonlinearity.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - In the proof: the network has room for the $|\mathcal S|^2$ numbers of $f$. On two tokens side by side there are
-#   only $2|\mathcal S| - 1$ numbers; on pairs there is that room, and the three steps hold.
+# - The proof assumes that the network can store the $|\mathcal S|^2$ numbers of $f$. On two concatenated tokens it can
+#   store only $2|\mathcal S| - 1$ numbers; on pairs it can store all of them, and the three steps hold.
 #
 # </details>
 #
@@ -84,22 +84,22 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 #
 # <blockquote>
 #
-# **Beyond the paper.** With the weights shared over $i$ and $j$, as in attention, there are $|\mathcal S|^2$ free
+# **Beyond the paper.** If the weights are shared over $i$ and $j$, as in attention, there are $|\mathcal S|^2$ free
 # parameters.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Let the network be linear on pairs. Output $i$ has $L$ partners with $|\mathcal S|^2$ features each, but not all of
-# these are free:
+# Suppose that the network is linear on pairs. Output $i$ has $L$ partners with $|\mathcal S|^2$ features each, but
+# these features are not independent:
 #
-# - For every partner the features add up to the same one-hot of token $i$. We lose $(L-1)|\mathcal S|$.
-# - The partner $j=i$ has the same symbol, so that only $|\mathcal S|$ of its features are ever 1. We lose $|\mathcal
-#   S|^2-|\mathcal S|$.
+# - For every partner, the features add up to the same one-hot vector of token $i$. We lose $(L-1)|\mathcal S|$.
+# - The partner $j=i$ has the same symbol, so only $|\mathcal S|$ of its features are ever 1. We lose
+#   $|\mathcal S|^2-|\mathcal S|$.
 #
-# For three symbols and four tokens, 21 of 36 remain. Attention adds up the partners first and keeps $|\mathcal S|^2$
-# numbers for all outputs together.
+# For three symbols and four tokens, 21 of 36 remain. Attention adds up the features over all partners first, and has
+# $|\mathcal S|^2$ free numbers for all outputs together.
 #
 # <details><summary>Proof of Theorem 3.2, as corrected</summary>
 #
@@ -120,7 +120,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # </details>
 #
 # ## See it run
-# We compute exact ranks over all sequences.
+# Free parameters are the exact rank of the features over all sequences.
 
 
 # %%
@@ -140,7 +140,7 @@ agreeing = sum(rank == unshared_parameters(tokens, size) for tokens, rank in zip
 # %%
 fig, axis = show.axes(width=5.5)
 axis.plot(lengths, [unshared_parameters(tokens, size) for tokens in lengths], label="L|S| (1 + (L-1)(|S|-1))")
-axis.plot(lengths, found, "o", markersize=7, color=show.COLOURS[0], label="rank found, unshared")
+axis.plot(lengths, found, "o", markersize=7, color=show.COLOURS[0], label="computed rank, unshared")
 axis.plot(lengths, [size**2] * len(lengths), "s-", color=show.COLOURS[1], label="shared: |S|²")
 axis.set_xlabel("tokens L")
 axis.set_ylabel("free parameters")
@@ -149,15 +149,15 @@ axis.legend()
 show.figure(
     fig,
     name="parameters",
-    caption="Free parameters of a linear map on pairs of tokens. Without sharing they grow with the square of the "
-    "length; with sharing, as in attention, not at all.",
+    caption="Free parameters of a linear map on pairs of tokens. Without sharing, their number grows as the square "
+    "of the length; with sharing, as in attention, it does not grow.",
     alt="A rising curve with a dot on it at every length from 2 to the longest, and a flat line at nine below it.",
 )
 
 # %% [markdown]
-# The ranks are on the formula, which grows as the square of the length. With sharing, the count does not grow.
+# The computed ranks agree with the formula, which grows as the square of the length.
 #
-# Next we fit the network on the tokens themselves, and compute how much room it has for the numbers of $f$.
+# Next, we fit the network on the tokens themselves, and compute how many numbers of $f$ it can store.
 
 # %%
 draw = generator(seed)
@@ -189,7 +189,7 @@ shares = {f"L = {n}": rank / (n * n * size**2) for n, rank in zip(lengths, found
 
 # %% [markdown]
 # ## How we checked
-# We compare ranks with the formula, and settle it at nine sizes over the rationals. The control counts all pair
+# We compare ranks with the formula, and prove it at nine sizes with exact arithmetic. The control counts all pair
 # features as free.
 
 # %%
@@ -214,27 +214,27 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The paper does not name the input of its network. On the tokens themselves no linear network is enough, and a network
-# with a nonlinearity is not bound by the count: a small hidden layer could count the symbols first.
+# The paper does not say what the input of its network is. On the tokens themselves, no linear network is enough. The
+# count says nothing about nonlinear networks: a small hidden layer could count the symbols first.
 #
 # ## What to remember
-# - Attention saves parameters because it shares one table over all pairs of places.
+# - Attention saves parameters because it shares one table over all pairs of positions.
 # - Without sharing, a linear map on pairs has about $L^2|\mathcal S|^2$ free parameters.
-# - A linear network on the tokens themselves cannot form a pair, at any size.
+# - A linear network on the tokens themselves cannot form pairs, whatever its size.
 #
 # ## Exercises
 #
 # 1. *By hand.* How many parameters are free with two symbols and three tokens, for all outputs together?
 #    <details><summary>Solution</summary>
 #
-#    $L|\mathcal S|\bigl(1+(L-1)(|\mathcal S|-1)\bigr)=3\cdot2\cdot(1+2\cdot1)=18$, which is $2L^2$.
+#    $L|\mathcal S|\bigl(1+(L-1)(|\mathcal S|-1)\bigr)=3\cdot2\cdot(1+2\cdot1)=18$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `size = 2`. Which curve do the ranks follow?
 #    <details><summary>Solution</summary>
 #
-#    The formula becomes $2L\cdot L=2L^2$: we find 8, 18, 32, 50 and 72 at lengths 2 to 6.
+#    The formula becomes $2L\cdot L=2L^2$: the ranks are 8, 18, 32, 50 and 72 at lengths 2 to 6.
 #
 #    </details>
 #
-# Back to [Theorem 3.1](theorem_3_1_representation.ipynb), where one table is enough for all places.
+# Back to [Theorem 3.1](theorem_3_1_representation.ipynb), where one table is enough for all positions.

@@ -10,8 +10,8 @@
 # # Theorem 4.4 · Gradient flow reaches zero loss, and we can say where
 # *Ustaomeroglu, Qu: Assumption 4.3, Theorem 4.4, Section 4.1; Lemma C.2, Appendix C.*
 #
-# Scores and values are multiplied, so the loss of an attention layer is not convex, and training could come to rest
-# before the layer fits the data. The paper says that it does not. What keeps the training going, and where does it end?
+# An attention layer multiplies scores by values, so its loss is not convex, and training could get stuck. The paper
+# says that it does not. What keeps the training going, and where does it end?
 
 # %%
 import math
@@ -53,8 +53,8 @@ require(end=(end, 1.0, 1000.0), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# One symbol, one token: the layer has a score $c$ and a value $w$, and outputs $cw$. We want $\frac{15}{16}$, and start
-# at $c=0$, $w=1$. The loss is $(cw-\frac{15}{16})^2$. Gradient flow changes $c$ in proportion to $w$, and $w$ in
+# With one symbol and one token, the layer outputs a score $c$ times a value $w$. The target is $\frac{15}{16}$, and we
+# start at $c=0$, $w=1$. The loss is $(cw-\frac{15}{16})^2$. Gradient flow changes $c$ in proportion to $w$, and $w$ in
 # proportion to $c$, with the same factor. Therefore $w^2-c^2$ never changes: it is 1 at the start and 1 at the end. The
 # flow ends at $c=\frac34$, $w=\frac54$, because $\frac34\cdot\frac54=\frac{15}{16}$ and $\frac{25}{16}-\frac9{16}=1$.
 
@@ -73,20 +73,20 @@ axis.set(xlabel="score c", ylabel="value w", aspect="equal")
 show.figure(
     fig,
     name="hyperbola",
-    caption="Arrows show the flow, thin curves show where w² − c² is constant. The thick curve runs from our start to "
-    "the curve of zero loss, cw = 15/16.",
+    caption="Arrows show the flow. Along the thin curves w² − c² is constant, except for the curve of zero loss, cw "
+    "= 15/16. The thick curve runs from our start to this curve.",
     alt="A plane of score and value with hyperbolas and arrows along them. A thick path starts at score 0, value 1 "
     "and ends on a curve at score three quarters, value five quarters.",
 )
 
 # %% [markdown]
-# The flow stays on its hyperbola. Since ours never comes near $w=0$, the flow cannot get stuck at the saddle in the
-# origin.
+# The flow stays on its hyperbola. Since our hyperbola stays away from $w=0$, the flow cannot get stuck at the saddle at
+# the origin.
 #
 # ## The paper states
-# A matrix $C$ makes the scores and a vector $w$ the values. Each symbol $\alpha$ has a code $x(\alpha)$, and
-# $w_\alpha=\langle x(\alpha),w\rangle$. The data are *versatile* (Assumption 4.2): for every symbol, the counts in the
-# sequences that contain it have full rank ({doc}`Theorem 4.6
+# A matrix $C$ determines the scores and a vector $w$ determines the values. Each symbol $\alpha$ has an embedding
+# $x(\alpha)$, which we also call its code, and $w_\alpha=\langle x(\alpha),w\rangle$. The data are *versatile*
+# (Assumption 4.2): for every symbol, the counts in the sequences that contain it have full rank ({doc}`Theorem 4.6
 # </notebooks/hyper-attention/theorem_4_6_generalization>`).
 #
 # <!-- claim hyper-attention/theorem-4-4 -->
@@ -100,13 +100,13 @@ show.figure(
 #
 # <details><summary>Slips (4)</summary>
 #
-# - The theorem does not say that the embedding is orthonormal. The proof and Section 3 do, and what the paper says in
-#   words we take as given. That it be orthogonal is needed from every start.
-# - In the proof: $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ is false for the wide $S^\top$. Instead, $u^\top S^\top
-#   \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$.
-# - In the proof: Lemma C.4 is used for the residuals, but the matrix that moves them is singular. Gronwall's inequality
-#   for the loss takes its place.
-# - $X^\top X = \mathrm{diag}(s)$ is called a projection.
+# - The theorem does not say that the embedding is orthonormal. The proof and Section 3 do, and we take this as given.
+#   Without orthogonal embeddings, some starts fail.
+# - The proof uses that $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$, which is false for the wide matrix $S^\top$. Instead,
+#   $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$.
+# - The proof applies Lemma C.4 to the residuals, but the matrix that moves them is singular. Gronwall's inequality for
+#   the loss takes its place.
+# - The proof calls $X^\top X = \mathrm{diag}(s)$ a projection, which it is not.
 #
 # </details>
 #
@@ -114,7 +114,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data
+# **Beyond the paper.** $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, where $\zeta$ is the smallest singular value of the data
 # matrices, and the limit has a closed form.
 #
 # </blockquote>
@@ -141,7 +141,7 @@ show.figure(
 #
 # <details><summary>Slips (3)</summary>
 #
-# - In the proof: one display has $\mathrm{Tr}\{C \dot C \Lambda\}$ for $\mathrm{Tr}\{C^\top \dot C \Lambda\}$, as in
+# - In the proof, one display has $\mathrm{Tr}\{C \dot C \Lambda\}$ for $\mathrm{Tr}\{C^\top \dot C \Lambda\}$, as in
 #   the displays around it.
 # - In the proof, the one-hot form of $\Lambda$ is $B \Lambda B^\top$, not $B C B^\top$.
 # - In the proof, $t^*$ is a time with $w_\alpha < b$, not $w_\alpha \le b$.
@@ -152,17 +152,20 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# In the one-hot basis, $T_{\alpha\beta}=C_{\alpha\beta}w_\beta$ is what symbol $\beta$ adds to the output at $\alpha$.
+# In the one-hot basis, $T_{\alpha\beta}=C_{\alpha\beta}w_\beta$ is what a token $\beta$ adds to the output of a token
+# $\alpha$.
 #
 # **Conserved.** As in the example, $w_\alpha^2-\|C_{:,\alpha}\|^2$ does not change. Since $C$ starts at 0, $w_\alpha$
-# never falls below its start, $b$ or more.
+# never falls below its initial value, which is at least $b$.
 #
-# **How fast.** If $w_\alpha\ge b$, the loss pulls on $C$ at full strength, and versatile data let no error hide. With
-# $\zeta$ the smallest singular value of the data matrices, $L(t)\le L(0)\,e^{-4b^2\zeta^2t/B}$.
+# **How fast.** If $w_\alpha\ge b$, every error in $T$ gives a gradient in $C$, because versatile data reveal all
+# errors. With the smallest singular value $\zeta$ of the data matrices and $B$ sequences,
+# $L(t)\le L(0)\,e^{-4b^2\zeta^2t/B}$.
 #
-# **Where to.** Versatile data fix $T^*=C\,\mathrm{diag}(w)$ at zero loss. Together with the conserved quantity this is
-# a quadratic equation per symbol: $w_\alpha(\infty)^2=\tfrac12\bigl(w_\alpha(0)^2+\sqrt{w_\alpha(0)^4+
-# 4\|T^*_{:,\alpha}\|^2}\bigr)$ and $C(\infty)=T^*\mathrm{diag}(1/w(\infty))$.
+# **Where to.** At zero loss, versatile data determine the table $T^*=C\,\mathrm{diag}(w)$. Together with the conserved
+# quantity, this gives one quadratic equation per symbol:
+# $w_\alpha(\infty)^2=\tfrac12\bigl(w_\alpha(0)^2+\sqrt{w_\alpha(0)^4+ 4\|T^*_{:,\alpha}\|^2}\bigr)$ and
+# $C(\infty)=T^*\mathrm{diag}(1/w(\infty))$.
 #
 # <details><summary>Proof of Theorem 4.4, with its rate</summary>
 #
@@ -186,7 +189,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw uniform sequences and a random target, and follow the flow to its end, and more finely through its beginning.
+# We draw uniform sequences and a random target, and follow the flow to its end.
 
 # %%
 draw = generator(seed)
@@ -207,7 +210,7 @@ above_floor = flow.losses > 1e-10
 print(f"{(found.ranks == size).sum()} of {len(found.ranks)} data matrices have full rank; ζ² = {zeta**2:.1f}")
 
 # %% [markdown]
-# We also start from $w=0$, from one zero entry and from one negative entry, and use codes of squared length 3.
+# We also start from $w=0$, from one zero entry and from one negative entry, and we use codes of squared length 3.
 
 # %%
 one_zero, one_negative = start.clone(), start.clone()
@@ -243,20 +246,21 @@ axes[1].legend(fontsize=8)
 show.figure(
     fig,
     name="flow",
-    caption="Left: the loss stays under its bound down to rounding; started with a zero in $w$ it stops above zero. "
-    "Right: the entries of $w$ never fall below their start, and end at the closed form (dotted).",
+    caption="Left: the loss stays below its bound down to rounding level. If an entry of $w$ starts at zero, the "
+    "loss does not reach zero. Right: the entries of $w$ never fall below their initial values, and end at the "
+    "closed form (dotted).",
     alt="Left, losses against time: one falls in a straight line on the logarithmic scale below a dashed line, one "
-    "with a negative entry falls too, and two stay high. Right, curves that rise and level off at dotted lines.",
+    "with a negative entry also falls, and two stay high. Right, curves that rise and level off at dotted lines.",
 )
 
 # %% [markdown]
-# The loss stays below its bound. A negative entry does no harm, because only $w_\alpha\ne0$ matters; an entry that
-# starts at zero stays there, and the loss with it.
+# The loss stays below its bound. A negative entry does no harm, because only $w_\alpha\ne0$ matters. An entry that
+# starts at zero stays there.
 #
 # ### Large steps and few data
-# The theorem is about the flow. Descent arrives if its step is about 1 over the largest curvature at the end, and is
-# thrown off with four times that. With three sequences the loss still goes to zero, but elsewhere: the data do not
-# fix $T$.
+# The theorem is about the flow. Gradient descent converges if its step is about 1 over the largest curvature at the
+# end, and diverges with four times this step. With three sequences, the loss still goes to zero, but at a different
+# table, because the data do not determine $T$.
 
 # %%
 stiffness = torch.linalg.eigvalsh(gram).max() * (limit_value.square() + limit_score.square().sum(dim=0)).max()
@@ -280,9 +284,9 @@ show.table(
 
 # %% [markdown]
 # ### Codes that are not orthogonal
-# Take two symbols whose codes have length 1 and the inner product $-0.6$, all four sequences of two tokens, and a
-# target that counts tokens, $T^*_{\alpha\beta}=1$. What pulls one value up now pulls the other down. We start from
-# $C=0$ and $w=(w_1,1)$.
+# Take two symbols whose codes have length 1 and the inner product $-0.6$, all four sequences of two tokens as data, and
+# a target that counts tokens, $T^*_{\alpha\beta}=1$. A gradient that increases one value now decreases the other. We
+# start from $C=0$ and $w=(w_1,1)$.
 
 
 # %%
@@ -320,9 +324,9 @@ show.table(
 )
 
 # %% [markdown]
-# From $w_1=0.1$ the value passes zero and ends negative; from 0.2 it ends positive. Some start in between never reaches
-# zero loss. Such starts are rare: {doc}`from almost every start </notebooks/hyper-attention/almost_every_start>` the
-# flow arrives if the codes are orthogonal.
+# From $w_1=0.1$, the value crosses zero and ends negative; from 0.2, it ends positive. From some start in between, the
+# flow never reaches zero loss. If the codes are orthogonal, it reaches zero
+# {doc}`from almost every start </notebooks/hyper-attention/almost_every_start>`.
 #
 # <details><summary>Proof of Theorem 4.4, a start that fails with skew codes</summary>
 #
@@ -339,8 +343,8 @@ show.table(
 # </details>
 #
 # ## How we checked
-# The controls are the variants that must fail. We also test the steps of the paper's proof and their replacements along
-# the path, and sympy proves what the flow conserves, for three symbols and all data.
+# The controls are the variants above, which must not reach zero loss. We also test the steps of both proofs along the
+# flow. For three symbols and all data, sympy proves what the flow conserves.
 
 # %%
 hot = torch.eye(size, dtype=torch.float64)[symbols]
@@ -426,24 +430,24 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - We chose the two step sizes after runs at eleven sizes. With twice the smaller one, descent sometimes arrives.
-# - A step of descent conserves up to second order: half the step makes a quarter of the change. We start it midway,
-#   because at $C=0$ the change is of second order whatever $\partial L/\partial C$ is. With the gradient in $C$
-#   tripled, half the step makes half the change.
+# - We chose the two step sizes after runs at eleven sizes. With twice the smaller size, descent sometimes converges.
+# - A step of descent changes the conserved quantity only at second order: half the step makes a quarter of the change.
+#   We take this step midway along the flow, because at $C=0$ the change is of second order whatever
+#   $\partial L/\partial C$ is. With the gradient in $C$ tripled, half the step makes half the change.
 # - Orthogonal codes of squared lengths $k_\mu$ conserve $w_\nu^2-\sum_\mu C_{\mu\nu}^2/k_\mu$ in one-hot terms.
-# - Eq. 21 moves the residuals by $MM^\top+M_2M_2^\top$ ({doc}`Lemma C.1
-#   </notebooks/hyper-attention/lemma_c_1_gradients>`). There are more residuals than parameters, so the rank is
-#   not full.
+# - In Eq. 21, the matrix $MM^\top+M_2M_2^\top$ moves the residuals
+#   ({doc}`Lemma C.1 </notebooks/hyper-attention/lemma_c_1_gradients>`). There are more residuals than parameters, so
+#   its rank is not full.
 #
 # </details>
 #
 # ## Also on this page
-# If the targets carry noise, no layer fits them all. The least-squares tensor takes the place of $T^*$.
+# If the targets are noisy, no layer fits them all. The least-squares fit of the table then takes the place of $T^*$.
 #
 # <!-- claim hyper-attention/noisy-data -->
 # <blockquote>
 #
-# **Section 4.1 (What is left of convergence with noise)** *Section 4.1, after Theorem 4.4*
+# **Section 4.1 (Convergence with noisy data)** *Section 4.1, after Theorem 4.4*
 #
 # **The paper states.** Extending our results to noisy data is straightforward: in that setting, exact zero-error
 # convergence is replaced by nonzero error bounds and probabilistic guarantees.
@@ -452,10 +456,10 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** For any targets, under the other conditions of Theorem 4.4, the flow converges to the
-# least-squares loss $L_{\min}$, with $L(t) - L_{\min} \le (L(0) - L_{\min})\,e^{-4b^2\zeta^2 t/B}$. With independent
-# normal noise of variance $\sigma^2$ on each token, row $\mu$ of the learned tensor is normal about that of $T^*$, with
-# covariance $\sigma^2 \bigl(\sum_n s_\mu^{(n)} s^{(n)} s^{(n)\top}\bigr)^{-1}$.
+# **Beyond the paper.** For any targets, under the other conditions of Theorem 4.4, the loss of the flow converges to
+# the least-squares loss $L_{\min}$, with $L(t) - L_{\min} \le (L(0) - L_{\min})\,e^{-4b^2\zeta^2 t/B}$. With
+# independent normal noise of variance $\sigma^2$ on each token, row $\mu$ of the learned tensor is normally distributed
+# around row $\mu$ of $T^*$, with covariance $\sigma^2 \bigl(\sum_n s_\mu^{(n)} s^{(n)} s^{(n)\top}\bigr)^{-1}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -484,7 +488,7 @@ off = fitted - target
 in_units = samples * torch.einsum("nab,abc,nac->n", off, gram, off)
 
 # %% [markdown]
-# We compute the loss for the first draw of the noise from the outputs, and compare it with the split of the proof.
+# For the first draw of the noise, we compare the loss with its two parts in the proof.
 
 # %%
 noisy_flow = gradient_flow(gram, fitted[0], start, end, tolerance=1e-12)
@@ -515,13 +519,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Two steps of its proof fail; see the slips in the box. Our four lines replace them. The theorem should also say that
-# the codes are orthogonal.
+# Two steps of its proof fail (see the slips), and ours replaces them. The theorem should also say that the codes are
+# orthogonal.
 #
 # ## What to remember
-# - The flow conserves $w_\alpha^2-\|C_{:,\alpha}\|^2$, so no value can die.
+# - The flow conserves $w_\alpha^2-\|C_{:,\alpha}\|^2$, so no value can shrink to zero.
 # - The loss falls exponentially, and the limit has a closed form.
-# - With codes that are not orthogonal a value can change its sign, and some start fails.
+# - If the codes are not orthogonal, a value can change its sign, and some start fails.
 #
 # ## Exercises
 #
@@ -539,4 +543,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be right at other lengths.
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be correct at other lengths.

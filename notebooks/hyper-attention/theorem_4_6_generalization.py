@@ -10,9 +10,9 @@
 # # Theorem 4.6 · Fitting the training data is knowing the function
 # *Ustaomeroglu, Qu: Definition 4.1, Assumptions 4.2 and 4.5, Theorem 4.6, Section 4.2; proof in Appendix D.1.*
 #
-# When does a perfect fit on the training data mean that we know the function? For linear attention we can answer before
-# any training, by counting symbols. The answer is the rank of a matrix, and it decides whether the layer is right on
-# data that it has never seen.
+# When does a perfect fit on the training data mean that we know the function? For linear attention, we can answer
+# before any training, by counting symbols. The rank of a matrix of counts decides whether the layer is correct on data
+# that it has never seen.
 
 # %%
 import torch
@@ -52,11 +52,11 @@ require(number_of_sample_sizes=(len(samples), 3, None))
 # %% [markdown]
 # ## A tiny example
 # There are two symbols, $a$ and $b$. A layer gives a token $a$ the number $p$ for every $a$ in the sequence and $q$ for
-# every $b$. We train on *a a b* alone, where a token $a$ should receive 5. Then $2p+q=5$, and we cannot tell $p=2$,
-# $q=1$ from $p=1$, $q=3$. A second sequence *a b b* with the output 4 gives $p+2q=4$, so $p=2$ and $q=1$. Now every
-# other sequence is right as well.
+# every $b$. We train on the single sequence *a a b*, where a token $a$ should receive 5. Then $2p+q=5$, and we cannot
+# distinguish $p=2$, $q=1$ from $p=1$, $q=3$. A second sequence, *a b b* with output 4, gives $p+2q=4$, so $p=2$ and
+# $q=1$. Now the layer is correct on all sequences.
 #
-# The rows $(2,1)$ and $(1,2)$ are the counts of the two sequences. We need this matrix to have full rank.
+# The rows $(2,1)$ and $(1,2)$ are the counts in the two sequences. Their matrix must have full rank.
 #
 # ## The paper states
 # <!-- claim hyper-attention/theorem-4-6 -->
@@ -97,7 +97,7 @@ require(number_of_sample_sizes=(len(samples), 3, None))
 #
 # <blockquote>
 #
-# **Beyond the paper.** Uniform sequences of two tokens or more satisfy it when there are enough of them.
+# **Beyond the paper.** Enough uniform sequences of two or more tokens satisfy it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -115,16 +115,17 @@ require(number_of_sample_sizes=(len(samples), 3, None))
 #
 # <blockquote>
 #
-# **Beyond the paper.** It holds for aggregate pairwise interactions.
+# **Beyond the paper.** It holds for all aggregate pairwise interactions.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A token $\nu$ adds $T_{\mu\nu}=C_{\mu\nu}w_\nu$ to the output at a token $\mu$, so this output is $\sum_\nu s_\nu
-# T_{\mu\nu}$. Let $T^*$ be the table of the right function. Zero training error means $S_{\mathcal
-# B_\mu}(T_\mu-T^*_\mu)=0$ for every $\mu$. If the matrix has full column rank, then $T=T^*$. If not, we can add a
-# vector of its null space to $T_\mu$: the training data do not see it, and others do.
+# A token $\nu$ adds $T_{\mu\nu}=C_{\mu\nu}w_\nu$ to the output at a token $\mu$, so this output is
+# $\sum_\nu s_\nu T_{\mu\nu}$. Let $T^*$ be the table of the target function. Zero training error means
+# $S_{\mathcal B_\mu}(T_\mu-T^*_\mu)=0$ for every $\mu$. If the data matrix $S_{\mathcal B_\mu}$ has full column rank,
+# then $T_\mu=T^*_\mu$. If not, we can add a vector of its null space to $T_\mu$. This changes outputs, but not on the
+# training data.
 #
 # ## See it run
 # The symbols are the heights of colliding agents. We fit layers to fewer and fewer sequences, by gradient descent and
@@ -156,7 +157,7 @@ require(least_rank_at_the_last_of_samples=(ranks[samples[-1]], 1, grid - 1))
 show.table(
     ["B", "least rank of a data matrix", "descent: training", "test", "least squares: training", "test"],
     [[n, ranks[n], train[n], test[n], fitted_train[n], fitted_test[n]] for n in samples],
-    caption=f"Mean squared error of a token; full rank is {grid}.",
+    caption=f"Mean squared error per token; full rank is {grid}.",
 )
 
 # %%
@@ -173,18 +174,17 @@ fig.colorbar(image, ax=axes, label="T", shrink=0.8)
 show.figure(
     fig,
     name="learned",
-    caption="$T$ of the layers fitted by least squares, with zero training error. With full rank it is the target; "
-    "with fewer sequences it only agrees with the target where the data look.",
+    caption="$T$ of the layers fitted by least squares, with zero training error. With full rank, $T$ equals the "
+    "target. With fewer sequences, only the combinations of entries that the data contain are correct.",
     alt="Four square heat maps. The first two show the same clean dark band along the diagonal; in the third the band "
     "is blurred, in the fourth it is broken and noisy.",
     photo=True,
 )
 
 # %% [markdown]
-# With full rank we see the target. With fewer sequences the fit is as perfect, but the table is right only where the
-# data look.
+# With full rank, we see the target. With fewer sequences, we do not, although the fit is perfect.
 #
-# We also add a null vector to the target, and run the proof's first equation on two random layers.
+# We also add a null vector to the target, and evaluate the proof's first equation, Eq. 30, on two random layers.
 
 # %%
 few = training[samples[-1]]
@@ -220,8 +220,8 @@ zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
 
 # %% [markdown]
 # ## How we checked
-# With full rank the test error must vanish. As controls we take too few sequences, the added null vector, and data in
-# which no token repeats. For two symbols and three tokens, exact ranks settle every data set.
+# With full rank, the test error must be zero. As controls, we take too few sequences, the added null vector, and data
+# in which no token repeats. For two symbols and three tokens, exact ranks prove the theorem for every data set.
 
 # %%
 claim = Claim("hyper-attention/theorem-4-6")
@@ -282,13 +282,14 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The theorem speaks of zero training error. We therefore judge gradient descent only where its training error is below
+# The theorem assumes zero training error. We therefore judge gradient descent only where its training error is below
 # $10^{-12}$, and least squares everywhere.
 #
 # </details>
 #
 # ## What to remember
-# - Training data determine a linear layer if, for every symbol, the counts of its sequences have full rank.
+# - Training data determine a linear layer if, for every symbol, the counts in the sequences that contain it have full
+#   rank.
 # - We can check this rank before training.
 # - Below full rank, the fit is perfect on the training data and wrong elsewhere.
 #
@@ -300,8 +301,8 @@ claim.verdict()
 #    No. Their counts $(2,1)$ and $(4,2)$ are parallel, so the rank is 1.
 #
 #    </details>
-# 2. *Predict, then run.* Set `samples = [4000, 1000, 200, 30]`. What are rank, training error and test error of the
-#    last set?
+# 2. *Predict, then run.* Set `samples = [4000, 1000, 200, 30]`. What are the rank, the training error and the test
+#    error for the last set?
 #    <details><summary>Solution</summary>
 #
 #    The lowest rank is 4 of 36. Least squares has a training error of $10^{-29}$, which is rounding, and a test error
@@ -309,4 +310,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we also want to be right at other lengths.
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we also want the layer to be correct at other lengths.

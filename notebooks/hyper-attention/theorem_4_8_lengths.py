@@ -10,8 +10,8 @@
 # # Theorem 4.8 · From one length to all lengths
 # *Ustaomeroglu, Qu: Assumption 4.7, Theorem 4.8, Section 4.3; illustration and Remark D.1, Appendix D.2.*
 #
-# We train a layer of attention on sequences of one length. Will it be right on longer and on shorter ones? The theorem
-# says yes, under two conditions. We see what goes wrong without either of them.
+# We train a layer of attention on sequences of one length. Will it be correct on longer and on shorter sequences? The
+# theorem says yes, under two conditions. We show what goes wrong if either of them fails.
 
 # %%
 import torch
@@ -47,7 +47,7 @@ from bookpress.claims import schematic
 # | the right list | −1 | −1 | −1 | 0 | 0 | 0 |
 # | another list | 0 | −3 | 0 | 1 | 1 | 1 |
 #
-# We train on three agents, no two at the same height. Then the two lists always give the same sum.
+# Suppose that we train on three agents, no two at the same height. Then the two lists always give the same sum.
 
 # %%
 right_list, other_list = (-1, -1, -1, 0, 0, 0), (0, -3, 0, 1, 1, 1)
@@ -72,17 +72,17 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that both lists are right for three agents, and that the second list fails for two and for four. Three agents
-# at heights 2, 2 and 4 would tell us: the right list gives $-2$, and the other one $-3-3+1=-5$.
+# Both lists are right for three agents, and the second list fails for two and for four. Three agents at heights 2, 2
+# and 4 would reveal the difference: the right list gives $-2$, the other $-3-3+1=-5$.
 #
-# A second danger is in the target. Suppose that an agent does not pay for itself, so that its value is higher by 1.
+# A second danger lies in the target. Suppose that an agent does not pay for itself, so that its value is higher by 1.
 # With three agents, a layer produces this 1 by adding $\frac13$ to every number in the list. With six agents, the same
 # layer adds 2.
 #
 # ## The paper states
 # The heights are the *symbols*, and $|\mathcal S|$ is their number. Training has length $L^*$. The list of symbol $\mu$
-# is the row $T_\mu$ of the table $T_{\mu\nu}=C_{\mu\nu}w_\nu$, and $\Delta$ is what is wrong with this table.
-# Assumption 4.2 says that the data are versatile ([Theorem 4.6](theorem_4_6_generalization.ipynb)).
+# is the row $T_\mu$ of the table $T_{\mu\nu}=C_{\mu\nu}w_\nu$, and $\Delta$ is the error in this table. Assumption 4.2
+# says that the data are versatile ([Theorem 4.6](theorem_4_6_generalization.ipynb)).
 #
 # <!-- claim hyper-attention/theorem-4-8 -->
 # <blockquote>
@@ -105,8 +105,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - Section 4.2 announces it as "even milder" than what goes before. It implies Assumption 4.5, and so it is not the
-#   milder.
+# - Section 4.2 announces this assumption as "even milder" than Assumption 4.5. Since it implies Assumption 4.5, it is
+#   the stronger of the two.
 #
 # </details>
 #
@@ -114,8 +114,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** It holds for aggregate pairwise interactions, self term included. It does not hold for Eq. 4 to
-# the letter, which leaves the self term out.
+# **Beyond the paper.** It holds for aggregate pairwise interactions that include the self term $j = i$. Read literally,
+# Eq. 4 leaves out this term, and the assumption does not hold for it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -133,7 +133,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** This is so if no token repeats. At $L^*$ the deviation is zero.
+# **Beyond the paper.** This is true if no token repeats. At $L^*$ the deviation is zero.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -152,22 +152,22 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The rank is at most $|\mathcal S| - 1$: the matrix does not see $(-(L^*-1), 1, \dots, 1)$, the
-# first entry at $\mu$. The column of ones lowers the rank because all rows have the sum $L^*$.
+# **Beyond the paper.** The rank is at most $|\mathcal S| - 1$, because the matrix maps $(-(L^*-1), 1, \dots, 1)$, with
+# the first entry at $\mu$, to zero. The column of ones lowers the rank because all rows have the sum $L^*$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# From versatile data we learn the whole table. If *one* layer is right at all lengths, its table is the one that we
-# find. Each condition can fail as in the example.
+# Versatile data determine the whole table. If *some* layer is correct at all lengths, training therefore finds its
+# table. Each condition can fail, as in the example.
 #
 # - **No token twice.** Every sequence with $\mu$ contains it once, and the other $L^*-1$ tokens are other symbols. The
-#   data cannot see the list with $-(L^*-1)$ at $\mu$ and 1 elsewhere. If we add a multiple of it, with the number $a$
-#   at $\mu$, the output at length $L$ changes by $a\frac{L^*-L}{L^*-1}$.
-# - **No self term.** If we leave out $j=i$ in the target, a layer produces the missing 1 as $\sum_\nu s_\nu/L^*$. At
-#   length $L$ this is $L/L^*$, and the squared error is exactly $(1-L/L^*)^2$. [Definition
-#   6.1](definition_6_1_hyper_attention.ipynb) says more on $j=i$.
+#   list with $-(L^*-1)$ at $\mu$ and 1 elsewhere adds up to 0 on all these data. If we add a multiple of it to the
+#   right list, with the number $a$ at $\mu$, the output at length $L$ changes by $a\frac{L^*-L}{L^*-1}$.
+# - **No self term.** If we leave out $j=i$ in the target, a layer produces the difference of 1 as $\sum_\nu s_\nu/L^*$,
+#   where $s_\nu$ counts the tokens with symbol $\nu$. At length $L$ this is $L/L^*$, and the squared error is exactly
+#   $(1-L/L^*)^2$. [Definition 6.1](definition_6_1_hyper_attention.ipynb) says more about $j=i$.
 
 # %% tags=["parameters"]
 grid = 36  # N, the number of symbols, from 12 to 80
@@ -189,7 +189,7 @@ require(rate=(rate, 1e-4, grid**2 / 6480))  # on a smaller grid heights come tog
 # %% [markdown]
 # ## See it run
 # We train three layers: with the self term in the target, without it, and on sequences in which no height occurs twice.
-# Then we measure errors on fresh sequences of every length.
+# Then we measure errors on fresh sequences.
 
 # %%
 draw = generator(seed)
@@ -233,23 +233,23 @@ axis.semilogy(
     short, [max(errors_unique[n], floor) for n in short], "^--", color=show.COLOURS[2], label="no height twice"
 )
 axis.axvline(trained_length, color="grey", linewidth=0.8)
-axis.set(xlabel="length L of the test sequences (trained at the vertical line)", ylabel="squared error of a token")
+axis.set(xlabel="length L of the test sequences (trained at the vertical line)", ylabel="mean squared error per token")
 axis.legend(fontsize=8)
 show.figure(
     fig,
     name="lengths",
-    caption="All three layers are right at the trained length. Only versatile data and a target with its self term "
-    "carry over to other lengths.",
+    caption="All three layers are correct at the length on which they are trained. Only the layer with versatile "
+    "data and a self term in its target is correct at other lengths.",
     alt="Squared errors on a logarithmic axis against length. One line stays at the rounding level; two series are at "
     "rounding level only at the trained length and large elsewhere, one of them exactly on a dotted curve.",
 )
 
 # %% [markdown]
-# We see that all three layers are right at the trained length. Elsewhere only the first one is, and the squares are
-# exactly on the dotted curve.
+# At other lengths, only the first layer stays at rounding level. The squares, without the self term, are exactly on the
+# dotted curve.
 #
-# For the assumption we fit the best layer to three lengths together, on eight heights. For the illustration we add
-# $\Delta$ to a layer, and for the remark we multiply the data matrices by the list that they cannot see.
+# Next, we fit the best layer to three lengths together, add $\Delta$ to the table of a layer, and multiply the data
+# matrices by the list that adds up to 0 on them.
 
 # %%
 hidden = unique_run.tensor[0] - with_self
@@ -297,9 +297,9 @@ same_length = mixed[0][mixed[0][:, 0] > 0]
 
 # %% [markdown]
 # ## How we checked
-# With versatile data and the self term we must find zero at every length. As controls we take tokens without repeats,
-# Eq. 4 without its self term, repeated tokens in the illustration, and mixed lengths in the remark. For two symbols and
-# training at three tokens, exact ranks settle lengths 1 to 5.
+# With versatile data and the self term, the error must be zero at every length. As controls, we take tokens without
+# repeats, Eq. 4 without its self term, repeated tokens in the illustration, and mixed lengths in the remark. For two
+# symbols and training on three tokens, exact ranks prove the theorem at lengths 1 to 5.
 
 # %%
 claim = Claim("hyper-attention/theorem-4-8")
@@ -351,35 +351,37 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A step that is too large diverges, and on a small grid sooner, because heights coincide more often there. The bound on
-# `rate` is the square of the grid's size, scaled to a step that converged; we did not try all larger ones.
+# Descent diverges if its step is too large. On a small grid this happens sooner, because heights coincide more often
+# there. The bound on `rate` is the square of the grid's size, scaled to a step that converged; we did not try every
+# larger step.
 #
 # </details>
 #
 # ## Where the paper differs
-# The paper reports small errors at other lengths for Eq. 4, which leaves out $j=i$. They are possible only with the
-# self term in the target, the bias of its appendix. Remark D.1 blames a column of ones. This column lowers the rank
-# only because all rows have the sum $L^*$: with mixed lengths, the rank is full.
+# The paper reports small errors at other lengths for Eq. 4, which leaves out $j=i$. These need the self term, which is
+# the bias of the appendix. Remark D.1 attributes the lower rank to a column of ones, but this column lowers the rank
+# only because all rows have the sum $L^*$. With mixed lengths, the rank is full.
 #
 # ## What to remember
-# - A layer trained at one length is right at all others if the data determine it and one layer is right everywhere.
-# - Without repeated tokens, one direction per symbol stays invisible, and its error at other lengths has a formula.
-# - A target without $j=i$ is learned at one length, and is wrong by $1-L/L^*$ at another.
+# - A layer trained at one length is correct at all others if the data determine its table and some layer is correct at
+#   all lengths.
+# - Without repeated tokens, one direction per symbol is undetermined, and its error at other lengths has a formula.
+# - A layer can learn a target without $j=i$ at one length, but then errs by $1-L/L^*$ at another.
 #
 # ## Exercises
 #
-# 1. *By hand.* With $L^*=3$, which list do sequences without repeats not see for the agent at height 5?
+# 1. *By hand.* With $L^*=3$, which list adds up to 0 on all sequences without repeats, for the agent at height 5?
 #    <details><summary>Solution</summary>
 #
 #    It has $-2$ at height 5 and 1 elsewhere: $(1,1,1,1,-2,1)$. An agent at height 5 meets itself once and two others,
-#    which makes $-2+1+1=0$.
+#    and $-2+1+1=0$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `trained_length = 8`. What is the squared error of the layer without the self term at
 #    $L=20$?
 #    <details><summary>Solution</summary>
 #
-#    It is $(1-\frac{20}8)^2=2.25$, and we find 2.25 in the run.
+#    It is $(1-\frac{20}8)^2=2.25$.
 #
 #    </details>
 #

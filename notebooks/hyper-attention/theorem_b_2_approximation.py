@@ -11,8 +11,8 @@
 # *Ustaomeroglu, Qu: Theorem B.2, Appendix B.*
 #
 # Real vocabularies have more symbols than an embedding has dimensions. How much does a layer lose if its embedding is
-# narrow? The paper answers with a bound. On the smallest example the bound promises no error at all, and yet we find
-# that every layer is wrong by a half.
+# narrow? The paper answers with a bound. On the smallest example, the bound promises no error at all, yet we find that
+# every layer errs by at least ½.
 
 # %%
 import torch
@@ -48,10 +48,10 @@ identity = torch.eye(size, dtype=torch.float64)
 # %% [markdown]
 # ## A tiny example
 # Two symbols share one dimension, so their codes are two numbers $b_1$ and $b_2$. Symbol 2 acts on symbol 1 with
-# strength 1, and nothing else acts. Whatever the layer, symbol $\nu$ adds $\kappa\,b_\mu b_\nu^2$ to symbol $\mu$, with
-# one number $\kappa$ of our choice. With $b_1=b_2=1$ and $\kappa=\frac14$ every pair has the strength $\frac14$. In the
-# sequence $(1,2)$ token 1 then receives $\frac12$ instead of 1, and token 2 receives $\frac12$ instead of 0. Can
-# another choice do better?
+# strength 1, and nothing else acts. In every layer, symbol $\nu$ adds $\kappa\,b_\mu b_\nu^2$ to the output of symbol
+# $\mu$, where we choose the number $\kappa$. With $b_1=b_2=1$ and $\kappa=\frac14$, every pair contributes $\frac14$.
+# In the sequence $(1,2)$, token 1 then receives $\frac12$ instead of 1, and token 2 receives $\frac12$ instead of 0.
+# Can another choice do better?
 
 # %%
 effect_two = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
@@ -74,21 +74,21 @@ curve = largest_error(scales[..., None, None, None] * pattern - target_two, 2).m
 fig, axis = show.axes(width=5.5)
 axis.plot(ratios, curve, label="best layer for this embedding")
 axis.plot([1.0], [by_hand], "o", color=show.COLOURS[1], markersize=7, label="t = 1, κ = 1/4")
-axis.axhline(printed_two, color=show.COLOURS[2], linestyle="--", label="printed bound")
-axis.set(xlabel="t = b₂ / b₁", ylabel="largest error of a token of two", ylim=(-0.05, 1.05))
+axis.axhline(printed_two, color=show.COLOURS[2], linestyle="--", label="the paper's bound")
+axis.set(xlabel="t = b₂ / b₁", ylabel="largest error in a sequence of two", ylim=(-0.05, 1.05))
 axis.legend()
 show.figure(
     fig,
     name="counter-example",
-    caption="Two symbols, one dimension: whatever the embedding, some token of two errs by a half. The printed bound "
-    "says 0.",
+    caption="Two symbols in one dimension. Whatever the embedding, some token in a sequence of two errs by at least "
+    "½. The paper's bound is 0.",
     alt="A curve that is two thirds at t = 0, falls to a corner of height one half at t = 1 and rises again. A dashed "
     "line at zero.",
 )
 
 # %% [markdown]
-# No: we see that the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is small, the first token receives too little.
-# If it is large, the second receives too much.
+# No: we see that the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is smaller, the first token receives too
+# little; if larger, the second too much.
 #
 # ## The paper states
 # The table $F$ holds the strengths, $W$ has the rows $w_\nu$ with $d_2$ entries, and $\sigma_i$ is the $i$-th singular
@@ -103,18 +103,19 @@ show.figure(
 # each token is at most $\zeta_1 L\,\sigma_{d+1}(F)$, plus $\zeta_2 L \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d
 # < d_2$, with $\zeta_1 = \max_\mu \|w_\mu\|$ and $\zeta_2 = \max |\tilde C_{\mu\nu}|$.
 #
-# **What is true.** For ranks $r$ and $q$, $2r + q \le d$, there are weights with error at most $L\bigl(\max_\mu
-# \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for every token, $F_r$ being $F$ truncated to rank $r$.
-# If no row of $F_r$ or of $W$ truncated to rank $q$ is zero, $2r + q - 1 \le d$ is enough: $2r$ for one output.
+# **What is true.** For ranks $r$ and $q$ with $2r + q \le d$, there are weights with error at most $L\bigl(\max_\mu
+# \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for every token, where $F_r$ is $F$ truncated to rank
+# $r$. If neither $F_r$ nor $W$ truncated to rank $q$ has a zero row, $2r + q - 1 \le d$ is enough, which is $2r \le d$
+# for one output.
 #
-# **What changed.** One embedding has to hold the left and the right singular vectors of $F$ and those of $W$, and so
-# $F$ cannot be truncated after $d$ of them. On two symbols with $d = 1$ the paper's bound is $0$, and every layer errs
-# by at least $\tfrac12$.
+# **What changed.** One embedding has to hold the left and the right singular vectors of $F$ and those of $W$, so $F$
+# cannot be truncated after $d$ singular values. On two symbols with $d = 1$ the paper's bound is $0$, and every layer
+# errs by at least $\tfrac12$.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - The last display of the proof has $\sigma_i$ in place of $\sigma_i^2$.
-# - Before Eq. 12 a norm is bounded by itself, where an index may have been lost in the text that was read.
+# - Before Eq. 12, a norm is bounded by itself; an index may be missing from our copy of the text.
 #
 # </details>
 #
@@ -122,13 +123,13 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A layer makes $BCB^\top$ and $BW^V$ from *one* embedding $B$. Its columns must hold the left singular vectors of $F$
-# (who receives), the right ones (who acts) and those of $W$ (what is sent): $2r+q$ dimensions for ranks $r$ and $q$.
-# With this room we can cut $F$ and $W$ to their ranks as the paper does. One dimension fewer is enough, because we can
+# A layer forms $BCB^\top$ and $BW^V$ from *one* embedding $B$. The columns of $B$ must span the left singular vectors
+# of $F$ (who receives), the right ones (who acts) and those of $W$ (what is sent). For ranks $r$ and $q$, these are
+# $2r+q$ dimensions, and we can truncate $F$ and $W$ as the paper does. One dimension fewer is enough, because we can
 # move factors from the scores to the values until the two share a vector.
 #
-# An error at a token is a sum over the counts of the sequence. It is convex in the counts, so the worst sequence is one
-# symbol followed by $L-1$ times another.
+# The error of a token is the norm of a linear function of the symbol counts. It is therefore convex in the counts, so
+# the worst sequence consists of one symbol followed by $L-1$ copies of another.
 #
 # <details><summary>Proof that no layer of width 1 errs by less than a half on two symbols</summary>
 #
@@ -169,8 +170,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# Do random interactions behave better? We draw $F$ of rank 2 on five symbols, where the paper's bound is 0 from two
-# dimensions on, and train many layers.
+# Do random interactions behave better? We draw $F$ of rank 2 on five symbols, for which the paper's bound is 0 in two
+# or more dimensions, and train many layers.
 
 # %%
 draw = generator(seed)
@@ -185,12 +186,13 @@ for width in (1, 2, 3, 4):
     found = best_residual(target_five.to(device), width, restarts, steps=600, seed=seed)
     token = best_residual(target_five.to(device), width, restarts, steps=600, seed=seed, length=2)
     rows.append([width, round(2 * bound, 12), token, found / target_five.square().sum().item()])
-show.table(["d", "printed bound, L = 2", "largest error found", "share of ‖T‖² missed"], rows)
+show.table(["d", "the paper's bound, L = 2", "largest error of the best layer found", "fraction of ‖T‖² missed"], rows)
 
 # %% [markdown]
-# With two dimensions we see an error. Four leave none in truth, but our training does not quite find that layer.
+# With two dimensions, we still see an error. With four dimensions some layer has none, but our training does not quite
+# find it.
 #
-# Next we test the corrected bound on $F$ and $W$ whose singular values halve from one to the next.
+# Next, we test the corrected bound on $F$ and $W$ whose singular values halve at each step.
 
 # %%
 draw = generator(seed)
@@ -212,23 +214,23 @@ for rank in ranks:
 # %%
 fig, axis = show.axes(width=5.5)
 axis.semilogy(widths, list(bounds.values()), "s--", color=show.COLOURS[1], label="corrected bound")
-axis.semilogy(widths, list(errors.values()), "o-", color=show.COLOURS[0], label="largest error of all sequences")
+axis.semilogy(widths, list(errors.values()), "o-", color=show.COLOURS[0], label="largest error over all sequences")
 axis.semilogy(widths, list(without_length.values()), ":", color=show.COLOURS[2], label="bound without the factor L")
 axis.set_xlabel("embedding dimension d = 2r + q, with r = q")
-axis.set_ylabel("norm of the error of a token")
+axis.set_ylabel("norm of a token's error")
 axis.legend()
 show.figure(
     fig,
     name="corrected",
-    caption="The error stays below the corrected bound at every width, and falls with it. Without the factor $L$ the "
-    "bound is too low.",
-    alt="Three falling lines. That of the errors lies between the bound above and the bound without L below.",
+    caption="The largest error over all sequences of the layer in the corrected theorem, against its width.",
+    alt="Three falling lines. The line of the errors is between the corrected bound above it and the bound without "
+    "L below it.",
 )
 
 # %% [markdown]
 # We see that the error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
 #
-# Then we use one dimension fewer, with and without moving factors, and test the paper's step for $F$ of rank 1.
+# Then we use one dimension fewer, with and without moving factors, and test the paper's step for an $F$ of rank 1.
 
 
 # %%
@@ -270,8 +272,8 @@ one_sided = (1 - (angles.cos() * angles.sin()).square()).min()
 
 # %% [markdown]
 # ## How we checked
-# We compute the largest error over *all* sequences of a length. As controls we drop the factor $L$, or do not move
-# factors. The solver z3 proves that no layer of width 1 comes closer than a half on two symbols.
+# We compute the largest error over *all* sequences of one length. As controls, we drop the factor $L$, or do not move
+# factors. The solver z3 proves that on two symbols every layer of width 1 errs by at least ½.
 
 # %%
 claim = Claim("hyper-attention/theorem-b-2")
@@ -292,8 +294,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - One embedding serves three ends: who receives, who acts, and what is sent.
-# - With $2r+q$ dimensions the paper's argument is right, and one fewer is usually enough.
+# - One embedding serves three purposes: who receives, who acts, and what is sent.
+# - With $2r+q$ dimensions, the paper's argument is correct, and one dimension fewer is usually enough.
 # - On two symbols the paper's bound is 0, and no layer errs by less than $\frac12$.
 #
 # ## Exercises
@@ -304,11 +306,11 @@ claim.verdict()
 #    $2r+q=2\cdot3+1=7$, or $2r=6$ if no row of $F$ is zero and no $w_\nu$ is zero.
 #
 #    </details>
-# 2. *Predict, then run.* Set `length = 200`. By which factor do error and bound grow?
+# 2. *Predict, then run.* Set `length = 200`. By which factors do the error and the bound grow?
 #    <details><summary>Solution</summary>
 #
-#    The bound is proportional to the length, so it grows by $200/9\approx22$. The error need not be: for $r=q=2$ it
-#    grows from 0.45 to 11.4, by a factor of 25, because the first token differs from all others.
+#    The bound is proportional to the length, so it grows by $200/9\approx22$. The error need not be proportional: for
+#    $r=q=2$ it grows from 0.45 to 11.4, by a factor of 25, because the first token differs from all others.
 #
 #    </details>
 #

@@ -10,9 +10,9 @@
 # # Theorem B.6 · Sines and cosines as positions
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
-# We often code positions by sines and cosines. Which effects of one position on another can attention then hold, and
-# what do its scores look like? If the effect depends only on the difference, we find that the scores are almost
-# diagonal.
+# Positions are often encoded by sines and cosines. Which effects of one position on another can attention then
+# represent, and what do its scores look like? If the effect depends only on the difference, we find that the score
+# matrix is almost diagonal.
 
 # %%
 import math
@@ -47,9 +47,9 @@ require(small_period=(small_period, 6, 400))
 
 # %% [markdown]
 # ## A tiny example
-# On a clock with four places, we take $\cos\frac\pi2n$ and $\sin\frac\pi2n$ as the code of place $n$. The codes are
-# $(1,0)$, $(0,1)$, $(-1,0)$ and $(0,-1)$. The inner product of two codes is the cosine of their difference: 1 for equal
-# places, 0 for neighbours, $-1$ for opposite ones.
+# On a clock with four positions, we take $\cos\frac\pi2n$ and $\sin\frac\pi2n$ as the code of position $n$. The codes
+# are $(1,0)$, $(0,1)$, $(-1,0)$ and $(0,-1)$. The inner product of two codes is the cosine of the angle between them: 1
+# for equal positions, 0 for neighbours, $-1$ for opposite positions.
 
 # %%
 clock = [[1, 0, -1, 0], [0, 1, 0, -1], [-1, 0, 1, 0], [0, -1, 0, 1]]
@@ -60,17 +60,18 @@ for x, values, name in ((2.6, clock, "inner products"), (8.6, turned, "with a bl
 show.figure(
     fig,
     name="clock",
-    caption="Place by place: blue is 1, orange is −1 and empty is 0. The block turns the second code by one place.",
+    caption="One row and one column per position: blue is 1, orange is −1 and empty is 0. The block turns the "
+    "second code by one position.",
     alt="Two square tables of four by four cells, constant along their diagonals. In the second one all diagonals are "
     "shifted by one place.",
 )
 
 # %% [markdown]
-# We see that both tables are constant along diagonals, so they depend on the difference alone. We obtain the second one
-# from a $2\times2$ block that turns the code. With all frequencies we obtain every such table.
+# We see that both tables are constant along diagonals, so they depend only on the difference. A $2\times2$ block that
+# turns the code gives the second table. With all frequencies, such blocks give every table of this kind.
 #
 # ## The paper states
-# Agent $i$ is at place $n_i$ of a loop of $N$ places, whose code is $p_i$. The function $f$ has the coefficients
+# Agent $i$ is at position $n_i$ on a loop of $N$ positions, with the code $p_i$. The function $f$ has the coefficients
 # $F[k]$, and $R$ is the radius of an agent.
 #
 # <!-- claim hyper-attention/definition-b-3 -->
@@ -84,7 +85,7 @@ show.figure(
 # **What is true.** $F[k] = \frac1N \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$, so that $f[n] = \sum_{k=0}^{N-1} F[k]\,
 # e^{2\pi i kn/N}$.
 #
-# **What changed.** The factor $1/N$ is missing. Lemma B.4 has it, and the series of Lemma B.5 needs it.
+# **What changed.** The factor $1/N$ is missing. Lemma B.4 contains this factor, and the series of Lemma B.5 needs it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -97,16 +98,15 @@ show.figure(
 # **The paper states.** Let $f[n] = \mathbb I[|n| \le 2R]$. Then $F[k] = \frac1N \sin\bigl[\tfrac{2\pi}{N}(2R +
 # \tfrac12)k\bigr] / \sin\bigl[\tfrac{2\pi}{N} \tfrac12 k\bigr]$ if $k \ne 0$, and $F[0] = \frac2N (2R + \tfrac12)$.
 #
-# **What is true.** This is so if $2R$ is a whole number and $4R + 1 \le N$.
+# **What is true.** This is true if $2R$ is an integer and $4R + 1 \le N$.
 #
-# **What changed.** The paper says neither. A wider window meets itself on the loop. The radius $R$ of an agent need not
-# be whole: where $2R$ is not, the window has $2 \lfloor 2R \rfloor + 1$ places, and $\lfloor 2R \rfloor$ takes the
-# place of $2R$.
+# **What changed.** The paper states neither condition. A wider window overlaps itself on the loop. If $2R$ is not an
+# integer, the window has $2 \lfloor 2R \rfloor + 1$ positions, and $\lfloor 2R \rfloor$ replaces $2R$.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - On $[N] = \{0, \dots, N-1\}$ to the letter, $|n| \le 2R$ is half of the window; $|n|$ must be the distance to 0 on
-#   the loop.
+# - Read literally on $[N] = \{0, \dots, N-1\}$, the condition $|n| \le 2R$ gives half of the window; $|n|$ must be the
+#   distance to 0 on the loop.
 #
 # </details>
 #
@@ -125,8 +125,9 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - In the proof: $\mathrm{Im}\,X[k] + \mathrm{Im}\,X[N - k] = 0$ "because cosine function has period of $\pi$", and the
-#   same of sine. It holds because $x$ is real; cosine is even and sine is odd about $\pi$.
+# - The proof says that $\mathrm{Im}\,X[k] + \mathrm{Im}\,X[N - k] = 0$ "because cosine function has period of $\pi$",
+#   and argues in the same way for sine. The equation holds because $x$ is real; cosine is even and sine is odd about
+#   $\pi$.
 #
 # </details>
 #
@@ -144,7 +145,7 @@ show.figure(
 #
 # **What is true.** $p_i^\top C\, p_j = f[(n_i - n_j) \bmod N]$, with coefficients that have the factor $1/N$.
 #
-# **What changed.** Definition B.3 lacks this factor, and then the result is $N f$.
+# **What changed.** Definition B.3 lacks this factor, and without it the result is $N f$.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -175,10 +176,11 @@ show.figure(
 # and diagonal $C$, such that $C_{nn} = 2F[\lceil n/2 \rceil]$, can represent the value functions at Eq. (13) exactly,
 # for any $L$.
 #
-# **What is true.** For whole $2R$ and $4R + 1 \le N$ it returns $V_i - 1$, with the bias of $-1$ that is announced
-# before Eq. 13.
+# **What is true.** If $2R$ is an integer and $4R + 1 \le N$, the layer returns $V_i - 1$, which includes the bias of
+# $-1$ that the paper announces before Eq. 13.
 #
-# **What changed.** Equations 4 and 13 are sums over $j \ne i$, and the layer adds the agent itself, as in Example 1.
+# **What changed.** Equations 4 and 13 are sums over $j \ne i$, whereas the layer also adds the agent itself, as in
+# Example 1.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -203,17 +205,17 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** We read $N$ as grid cells. The curve is a wave that dies away, and each value comes twice except
-# for the first and the last.
+# **Beyond the paper.** We read $N$ as the number of grid cells. The curve is an oscillation that dies away. Each value
+# occurs twice, except for the first and the last.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# An effect of the difference is a convolution, and waves diagonalise convolutions. A real wave has a sine and a cosine
-# part, so for each frequency we need a $2\times2$ block with the entries $a_k$ and $b_k$. If $f$ is symmetric, all
-# $b_k$ vanish and $C$ is diagonal. The window of colliding agents is symmetric, and its coefficients are a geometric
-# sum over $4R+1$ places.
+# An effect that depends on the difference is a convolution, and waves diagonalise convolutions. A real wave has a sine
+# and a cosine part, so each frequency needs a $2\times2$ block with the entries $a_k$ and $b_k$. If $f$ is symmetric,
+# all $b_k$ are zero and $C$ is diagonal. The window of colliding agents is symmetric, and its coefficients are
+# geometric sums over $4R+1$ positions.
 #
 # <details><summary>Proof of Lemma B.4, as corrected</summary>
 #
@@ -230,7 +232,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We take a random function apart and put it together again, in the complex and in the real form.
+# We decompose a random function into waves and reassemble it, in the complex and in the real form.
 
 # %%
 draw = generator(seed)
@@ -303,13 +305,14 @@ fig.colorbar(picture, ax=axes, label="entry of C")
 show.figure(
     fig,
     name="blocks",
-    caption="The score matrix in the sinusoidal code: blocks of two for a random effect, a diagonal for a symmetric "
-    "one.",
-    alt="Two square images. On the left two-by-two blocks along the diagonal, on the right single entries.",
+    caption="The score matrix in the sinusoidal code has two-by-two blocks for a random effect, and is diagonal for "
+    "a symmetric one.",
+    alt="Two square images. On the left are two-by-two blocks along the diagonal, on the right single entries on "
+    "the diagonal.",
 )
 
 # %% [markdown]
-# We see blocks of two on the left, and single entries on the right.
+# We see two-by-two blocks on the left, and only diagonal entries on the right.
 #
 # Finally, we build the layer of the colliding agents and the paper's figure.
 
@@ -349,18 +352,18 @@ axis.legend()
 show.figure(
     fig,
     name="figure-1",
-    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code. The thin line is that of "
-    "a window twice as wide.",
-    alt="Two curves that start at their maxima, fall through zero and swing below and above in shrinking waves to the "
-    "end; the thin one starts twice as high and swings twice as often.",
+    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code. The thin line is for a "
+    "window twice as wide.",
+    alt="Two curves that start at their maxima, fall through zero and then oscillate around zero with shrinking "
+    "amplitude. The thin one starts twice as high and oscillates twice as fast.",
 )
 
 # %% [markdown]
-# We see a wave that dies away. A window twice as wide gives faster waves.
+# The oscillation dies away, and is faster for a window twice as wide.
 #
 # ## How we checked
-# We compare each formula with the numerical series, and the layer with a direct sum. As controls we leave out $1/N$,
-# flip the sign of $b_k$, exchange rows and columns, or take a window that meets itself.
+# We compare each formula with the numerical series, and the layer with a direct sum. As controls, we leave out $1/N$,
+# flip the sign of $b_k$, exchange rows and columns, or take a window that overlaps itself on the loop.
 
 # %%
 claim = Claim("hyper-attention/definition-b-3")
@@ -445,14 +448,14 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Definition B.3 lacks the factor $1/N$, which all that follows contains. Lemma B.4 needs a window that fits into the
-# loop. The layer counts the agent itself, and Eq. 13 does not: this is the bias of [Example
+# Definition B.3 lacks the factor $1/N$, which the later results need. Lemma B.4 needs a window that fits into the loop.
+# The layer counts the agent itself, but Eq. 13 does not; the difference is the bias of [Example
 # 1](example_1_colliding_agents.ipynb).
 #
 # ## What to remember
-# - With sines and cosines, an effect of the difference is one block of two numbers per frequency.
-# - A symmetric effect needs only a diagonal.
-# - We may use the closed form of the window if the window does not meet itself.
+# - With sines and cosines, an effect of the difference needs one block with two numbers per frequency.
+# - A symmetric effect needs only a diagonal matrix.
+# - The closed form of the window holds if the window fits into the loop.
 #
 # ## Exercises
 #
@@ -460,14 +463,15 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    We want $p_i^\top C\,p_j=\sin\frac\pi2(n_i-n_j)$, with the cosine first in the code. Then
-#    $C=\begin{pmatrix}0&-1\\1&0\end{pmatrix}$: its entries give $\sin\cos-\cos\sin$.
+#    $C=\begin{pmatrix}0&-1\\1&0\end{pmatrix}$: it gives
+#    $\sin\frac\pi2n_i\cos\frac\pi2n_j-\cos\frac\pi2n_i\sin\frac\pi2n_j$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `radius = 20`. How high does the curve of Figure 1 start?
 #    <details><summary>Solution</summary>
 #
-#    At $C_{00}=\frac4N(2R+\frac12)=\frac4{360}\cdot40.5=0.45$, in place of 0.117 for $R=5$.
+#    It starts at $C_{00}=\frac4N(2R+\frac12)=\frac4{360}\cdot40.5=0.45$, compared with 0.117 for $R=5$.
 #
 #    </details>
 #
-# Back to [Example 1](example_1_colliding_agents.ipynb), whose layer this is in another code.
+# Back to [Example 1](example_1_colliding_agents.ipynb), which uses the same layer in the one-hot code.

@@ -10,8 +10,8 @@
 # # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# Training reaches the right layer if the data are varied enough. The paper says that random data are, except with a
-# probability that falls exponentially in their number. We ask what "varied" has to mean for this to be true.
+# Training reaches the right layer if the data are varied enough. The paper says that random data are varied enough,
+# except with a probability that falls exponentially in their number. What must "varied" mean for this to be true?
 
 # %%
 import math
@@ -50,12 +50,12 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 
 # %% [markdown]
 # ## A tiny example
-# Take two symbols and one token. The counts are $(1,0)$ or $(0,1)$, and their sum is always 1. What never varies has no
-# variance, so the covariance is singular. Yet two sequences with different tokens already have full rank. A rank is
-# about the rows as they are, and not about their distances from a mean.
+# Take two symbols and one token. The counts are $(1,0)$ or $(0,1)$, and their sum is always 1. This sum never varies,
+# so the covariance is singular. Yet two sequences with different tokens already have full rank. The rank depends on the
+# rows, not on their deviations from a mean.
 #
 # ## The paper states
-# Here $s$ is a sequence's row of counts.
+# Here $s$ is the row of symbol counts of a sequence.
 #
 # <!-- claim hyper-attention/assumption-e-1 -->
 # <blockquote>
@@ -69,8 +69,8 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # **What is true.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
 # norm. Uniform sequences of length $L$ have $g = L/|\mathcal S|$.
 #
-# **What changed.** At one length $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so the assumption never holds there. The second
-# moment is enough, and is positive definite wherever the covariance is.
+# **What changed.** If all sequences have one length, $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so the assumption never holds.
+# The second moment is enough, and is positive definite whenever the covariance is.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -86,9 +86,9 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 #
 # <details><summary>Slips (2)</summary>
 #
-# - In the proof, the rows minus their expectation are said to have the rank of the rows. At one length it is lower by
-#   one. The same proof goes through for the rows as they are, with the second moment.
-# - One matrix goes by the names $S$, $X$ and $A$.
+# - The proof says that the rows minus their expectation have the same rank as the rows. At one length, this rank is
+#   lower by one. The same proof goes through for the rows as they are, with the second moment.
+# - The proof calls one matrix $S$, $X$ and $A$.
 #
 # </details>
 #
@@ -96,8 +96,8 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 #
 # <blockquote>
 #
-# **Beyond the paper.** It is enough that $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length $L$: the
-# probability is at most $\mathbb P[\mathrm{Bin}(B, g/L^2) < |\mathcal S|]$.
+# **Beyond the paper.** It is enough that $\mathbb E[s s^\top] \succeq g I$ with $g>0$. For sequences of one length $L$,
+# the probability is then at most $\mathbb P[\mathrm{Bin}(B, g/L^2) < |\mathcal S|]$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -105,25 +105,25 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # <!-- claim hyper-attention/remark-e-3 -->
 # <blockquote>
 #
-# **Remark E.3 (The scenario that should justify the assumption)** *Appendix E*
+# **Remark E.3 (A scenario in which the assumption should hold)** *Appendix E*
 #
 # **The paper states.** If we focus on samples that contain $\mu$, then $s_\mu \ge 1$, while the other $L - 1$ slots are
 # drawn from $\mathcal S \setminus \{\mu\}$. Under a uniform choice each coordinate has nonzero variance and
 # $\lambda_{\min}(\Sigma) > 0$. The norm is bounded by $\sqrt{|\mathcal S|}\, L$.
 #
-# **What is true.** With the other slots drawn from $\mathcal S$, uniformly, and the second moment in place of $\Sigma$,
-# as in Assumption E.1 corrected, $\lambda_{\min}(\mathbb E[s s^\top]) > 0$ for $L \ge 2$. The bound on the norm is
-# right.
+# **What is true.** If the other slots are drawn uniformly from $\mathcal S$, and the second moment takes the place of
+# $\Sigma$, as in the corrected Assumption E.1, then $\lambda_{\min}(\mathbb E[s s^\top]) > 0$ for $L \ge 2$. The bound
+# on the norm is correct.
 #
 # **What changed.** If $\mu$ cannot be drawn again, then $s_\mu = 1$ does not vary, and the rank is $|\mathcal S| - 1$.
-# At one length $\Sigma$ is singular even if it can.
+# At one length, $\Sigma$ is singular even if $\mu$ can be drawn again.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** Of three changes ($\mu$ may come again, lengths vary, the second moment) none is enough alone,
-# and any two are.
+# **Beyond the paper.** There are three possible changes: $\mu$ may be drawn again, lengths may vary, and the second
+# moment may replace the covariance. None is enough alone, but any two are.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -143,19 +143,20 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # exponentially in $|\mathcal B_\mu|$.
 #
 # **What changed.** The rows of $S_{\mathcal B_\mu}$ are the sequences that contain $\mu$, and the condition must hold
-# for these. It does not follow from that on all sequences, be it on the covariance or on the second moment.
+# for these. It does not follow from a condition on all sequences, whether on the covariance or on the second moment.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# **The theorem.** If the rows so far do not span the space, some direction is orthogonal to all of them. The second
-# moment says that the next row leaves their span with a probability of at least $g/L^2$. Each such row raises the rank
-# by one, and we need $|\mathcal S|$ of them. The paper subtracts the mean first, which lowers the rank by one if all
-# sequences have the same length.
+# **The theorem.** If the rows so far do not span the space, some direction is orthogonal to all of them. By the second
+# moment, the next row leaves their span with a probability of at least $g/L^2$. Each such row raises the rank by one,
+# and we need $|\mathcal S|$ of them. The paper subtracts the mean first, which lowers the rank by one if all sequences
+# have the same length.
 #
-# **Rows that hold a symbol.** Let the counts be $(1,1)$, $(0,1)$ or $(0,2)$ with equal chances. Their covariance is
-# positive definite, but every row that holds the first symbol is $(1,1)$, and the rank of these rows is 1.
+# **Rows that contain a symbol.** Suppose that the counts are $(1,1)$, $(0,1)$ or $(0,2)$ with equal probability. Their
+# covariance is positive definite, but every row that contains the first symbol is $(1,1)$, so the rank of these rows is
+# 1.
 #
 # <details><summary>Proof of Assumption E.1, as corrected</summary>
 #
@@ -233,7 +234,7 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # </details>
 #
 # ## See it run
-# We compute both moments for uniform sequences, and the covariance again for lengths that vary.
+# We compute both moments for uniform sequences, and also the covariance for lengths that vary.
 
 # %%
 draw = generator(seed)
@@ -257,8 +258,8 @@ excess = varied.mT @ varied / many - varied_covariance
 spread = (rows[:, 0] - rows[:, 1]).square() / 2  # its mean is the least eigenvalue of the second moment
 
 # %% [markdown]
-# For single tokens the probability is known exactly: every symbol must have been drawn. For longer sequences we count
-# failures over many data sets.
+# For single tokens, we know the probability exactly, because the rank is full if every symbol has been drawn. For
+# longer sequences we count failures over many data sets.
 
 
 # %%
@@ -289,7 +290,7 @@ short_bounds = {n: rank_failure_tail(n, size, 1 / size) for n in short}
 fig, (left, right) = show.axes(1, 2, width=9.0)
 for axis, found, limits in ((left, short, short_bounds), (right, fails, bounds)):
     shares = [max(some.double().mean().item(), 0.3 / draws) for some in found.values()]
-    axis.semilogy(list(found), shares, "o-", label="share of data sets")
+    axis.semilogy(list(found), shares, "o-", label="fraction of data sets")
     axis.semilogy(list(limits), list(limits.values()), "s--", label="bound")
     axis.axhline(0.3 / draws, color="grey", linestyle=":", linewidth=0.8)
     axis.set(xlabel="sequences B", ylabel="rank below |S|")
@@ -299,17 +300,18 @@ left.legend()
 show.figure(
     fig,
     name="failures",
-    caption="How often the counts of $B$ uniform sequences miss full rank, and the bound. (On the dotted line: never.)",
-    alt="Left: two lines that fall side by side on a logarithmic axis, the bound above. Right: the shares fall steeply "
-    "while the bound stays near one.",
+    caption="How often the counts of $B$ uniform sequences do not have full rank, and the bound. Points on the "
+    "dotted line mean never.",
+    alt="Left: two lines fall at the same rate on a logarithmic axis, with the bound above. Right: the fractions "
+    "fall steeply while the bound stays near one.",
 )
 
 # %% [markdown]
-# For single tokens the bound falls at the true rate. For longer sequences failures are far rarer than the bound allows,
-# because most new rows raise the rank.
+# For single tokens, the bound falls at the true rate. For longer sequences, failures are far rarer, because most new
+# rows raise the rank.
 #
-# **Remark E.3.** Does $\mu$ come again, do lengths vary, and which moment do we take? We try all combinations for three
-# symbols, and then draw data sets in the paper's scenario.
+# **Remark E.3.** May $\mu$ be drawn again, do lengths vary, and which moment do we take? We try all combinations for
+# three symbols, and then draw data sets in the paper's scenario.
 
 
 # %%
@@ -327,7 +329,7 @@ def scenario_moments(again: bool, longest: int) -> tuple[float, float]:
 # %%
 changes = {(again, longest): scenario_moments(again, longest) for again in (False, True) for longest in (2, 4)}
 show.table(
-    ["μ may come again", "lengths", "least eigenvalue of the covariance", "of the second moment"],
+    ["μ may be drawn again", "lengths", "smallest eigenvalue of the covariance", "of the second moment"],
     [[again, "2" if longest == 2 else "2 to 4", *both] for (again, longest), both in changes.items()],
 )
 one_change = {
@@ -360,15 +362,17 @@ rank_of_rows, rank_of_centred = repeats[0], modular_rank(size * plain_rows - len
 never_full = (scenario_ranks < size).double().mean()
 
 # %% [markdown]
-# In the paper's scenario both moments are singular. No single change helps, and any two do.
+# In the paper's scenario, the covariance and the second moment are singular. No single change is enough, but any two
+# changes are.
 #
-# **Rows that hold a symbol.** The first table compares eigenvalues for all sequences and for those that hold $\mu$; its
-# last row is the paper's experiment. The second counts how often three symbols and two tokens are not versatile.
+# **Rows that contain a symbol.** The first table compares eigenvalues for all sequences with those that contain $\mu$;
+# its last row is the paper's experiment. The second shows how often three symbols and two tokens give data that are not
+# versatile.
 
 # %%
 worlds = [(2, 6), (length, size), (20, 360)]
 eigenvalues = [[n, s, n / s, least_eigenvalue(given_second_moment(n, s))] for n, s in worlds]
-show.table(["tokens", "symbols", "all sequences: tokens over symbols", "those that hold μ"], eigenvalues)
+show.table(["tokens", "symbols", "all sequences: tokens over symbols", "those that contain μ"], eigenvalues)
 
 small_sizes = [10, 20, 40, 80, 160, 320]  # B for three symbols and two tokens, where failures can be counted
 held = 1 - (1 - 1 / 3) ** 2
@@ -378,11 +382,11 @@ for n in small_sizes:
     pairs = sample_sequences(2000 * n, 2, 3, seed + n).reshape(2000, n, 2)
     missed[n] = misses_versatility(pairs, 3).double()
     union[n] = min(1.0, 3 * rank_failure_tail(n, 3, small_chance))
-show.table(["B", "share that is not versatile", "bound"], [[n, missed[n].mean().item(), union[n]] for n in small_sizes])
+show.table(["B", "fraction not versatile", "bound"], [[n, missed[n].mean().item(), union[n]] for n in small_sizes])
 
 # %% [markdown]
-# Rows that hold $\mu$ have the smaller eigenvalue, so they need more data. For three symbols and two tokens we also
-# know the probability: each of the six unordered pairs must have come.
+# Sequences that contain $\mu$ have the smaller eigenvalue, so we need more of them. For three symbols and two tokens,
+# we also know the exact probability: each of the six unordered pairs must have been drawn.
 
 
 # %%
@@ -409,8 +413,8 @@ within_union, beyond_union = over_union(1, range(10, 2001, 10)), over_union(6, r
 
 # %% [markdown]
 # ## How we checked
-# Exact probabilities must stay below the bounds, and exceed them if we enlarge the chance of a new row. Exact ranks
-# settle the moments for small sizes.
+# Exact probabilities must stay below the bounds. As a control, they must exceed the bounds if we assume that rows raise
+# the rank more often. Exact arithmetic settles the moments for small sizes.
 
 # %%
 g = length / size
@@ -482,31 +486,31 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - With matrix Bernstein, the paper's tool, the repaired proof gives $2|\mathcal S|\exp\bigl(-B\,\frac{g^2/8}{R^2 +
-#   Rg/6}\bigr)$ with $R = L^2 + \|\mathbb E[ss^\top]\|$. For six symbols and eight tokens this is above 1 up to
-#   62,526 sequences, where a dozen are enough.
-# - Under Assumption E.1 as stated, we test the chance of a new row where it is tight: $Y$ is 1 with probability $p$ and
-#   0 otherwise.
-# - The second moment does not help with rows that hold a symbol: for two tokens without repeats from four symbols it is
-#   at least $\frac13$, and these rows have rank 3.
+# - With the matrix Bernstein inequality, which the paper uses, the repaired proof gives
+#   $2|\mathcal S|\exp\bigl(-B\,\frac{g^2/8}{R^2 + Rg/6}\bigr)$ with $R = L^2 + \|\mathbb E[ss^\top]\|$. For six symbols
+#   and eight tokens, this bound is above 1 up to 62,526 sequences, although a dozen are enough.
+# - Under Assumption E.1 as stated, we test the bound on the probability that a row raises the rank in a case where it
+#   is tight: $Y$ is 1 with probability $p$ and 0 otherwise.
+# - The second moment over all sequences does not help with rows that contain a symbol. For two tokens without repeats
+#   from four symbols, its smallest eigenvalue is $\frac13$, yet these rows have rank 3.
 #
 # </details>
 #
 # ## Where the paper differs
-# Assumption E.1 cannot hold at one length; the second moment takes the place of the covariance. For versatile data the
-# condition must hold for the sequences that contain a symbol.
+# Assumption E.1 cannot hold at one length; the second moment must replace the covariance. For versatile data, the
+# condition must hold among the sequences that contain a given symbol.
 #
 # ## What to remember
-# - Sequences of one length have a singular covariance. The second moment can still be positive definite.
-# - Each new sequence raises the rank with a known chance, so failures become exponentially rare.
-# - Versatile data need this for the sequences that hold a symbol.
+# - Counts at one length have a singular covariance. Their second moment can still be positive definite.
+# - Each new sequence raises the rank with at least a known probability, so failures become exponentially rare.
+# - Versatile data need such a second moment for the sequences that contain a given symbol.
 #
 # ## Exercises
 #
-# 1. *By hand.* Two symbols, one token, $B$ sequences. With which probability is the rank below 2?
+# 1. *By hand.* Take two symbols and $B$ sequences of one token. What is the probability that the rank is below 2?
 #    <details><summary>Solution</summary>
 #
-#    All tokens must be equal, so it is $2\cdot2^{-B}=2^{1-B}$.
+#    All tokens must be equal, so the probability is $2\cdot2^{-B}=2^{1-B}$.
 #
 #    </details>
 # 2. *By hand.* Why does the scenario of Remark E.3 with $L=2$ and three symbols never have full rank?

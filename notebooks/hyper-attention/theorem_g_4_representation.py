@@ -7,12 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Theorem G.4 · Every interaction of n bodies is one layer
+# # Theorem G.4 · One layer represents every interaction of n bodies
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
-# Three together may do what no two of them do. Self-attention represents every sum over pairs of tokens ([Theorem
-# 3.1](theorem_3_1_representation.ipynb)). Does HyperAttention do the same for larger groups? It does, if the layer adds
-# up over the same groups as the interaction.
+# Three tokens may have an effect that no two of them have. Self-attention represents every sum over pairs of tokens
+# ([Theorem 3.1](theorem_3_1_representation.ipynb)). Does HyperAttention do the same for larger groups? It does if the
+# layer sums over the same groups as the interaction.
 
 # %%
 from itertools import permutations, product
@@ -50,8 +50,8 @@ require(looped=(looped, 1, 50), largest_order=(max(orders), 3, 4))
 
 # %% [markdown]
 # ## A tiny example
-# Let a sequence hold one symbol only, and let every pair $(j_1,j_2)$ contribute 1. We count all pairs, and the ordered
-# ones with $j_1\le j_2$.
+# A sequence contains only one symbol, and every pair $(j_1,j_2)$ contributes 1. We count all pairs, and the ordered
+# pairs with $j_1\le j_2$.
 
 # %%
 show.table(
@@ -61,8 +61,8 @@ show.table(
 )
 
 # %% [markdown]
-# At two tokens a factor of 4/3 makes the ordered count right, and at three a factor of 3/2. No factor serves both
-# lengths.
+# For two tokens, a factor of 4/3 turns the ordered count into the full one; for three tokens, 3/2 does. No factor suits
+# both.
 #
 # ## The paper states
 # <!-- claim hyper-attention/theorem-g-4 -->
@@ -76,30 +76,30 @@ show.table(
 # X(j_{n-1}))w_{s(j_1),\dots,s(j_{n-1})}$. The parameter-sharing variant can express the same class of functions
 # provided that $w$ is fully symmetric and $f$ is symmetric in its last $n-1$ arguments.
 #
-# **What is true.** This is true of a layer that sums over all tuples, as the theorem does. An ordered layer, as in
-# Definitions 6.1 and G.1, represents the full sum with one output at one length; with two outputs, from three tokens
-# on, at none.
+# **What is true.** This is true of a layer that sums over all tuples, as the theorem does. A layer with an ordered sum,
+# as in Definitions 6.1 and G.1, represents the full sum with one output at any one length. With two outputs, it
+# represents the full sum at no length of three or more tokens.
 #
-# **What changed.** The layers of the paper sum over ordered tuples, and the theorem over all of them. The argument of
-# Theorem 3.1 needs equal sums.
+# **What changed.** The layers of the paper sum over ordered tuples, but the theorem sums over all tuples. The argument
+# of Theorem 3.1 works only if both sums are the same.
 #
 # </blockquote>
 #
 # <blockquote>
 #
 # **Beyond the paper.** The layer is exact at all lengths at once, and factors of rank $R=d^{\,n-1}$ are enough. At
-# order 3 one of the two symmetries is enough for sharing, and with one output none is needed.
+# order 3, one of the two symmetries is enough for sharing, and with one output neither is needed.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Give each symbol its own dimension. A layer of order $n$ has a tensor $C$ with $n$ axes for the scores of tuples, and
-# a tensor $W$ for their values. If we set $C=f$ and $W=w$, the layer *is* the interaction, term by term.
+# We give each symbol a separate dimension. A layer of order $n$ has a tensor $C$ with $n$ axes for the scores of
+# tuples, and a tensor $W$ for their values. If we set $C=f$ and $W=w$, the layer *is* the interaction, term by term.
 #
 # A network builds the tensors from *factors* of rank $R$: $C$ is a sum of $R$ terms, each a product of one query and
 # $n-1$ keys. Rank $d^{\,n-1}$ suffices, with one term per tuple of symbols. If the keys are shared, $C$ is symmetric in
-# their axes. The products of two different keys then become differences of squares; for two symbols,
+# their axes. A product of two different keys then becomes a difference of squares. For two symbols,
 #
 # $$\begin{pmatrix}0&1\\1&0\end{pmatrix}=\tfrac12\begin{pmatrix}1&1\\1&1\end{pmatrix}
 # -\tfrac12\begin{pmatrix}1&-1\\-1&1\end{pmatrix}.$$
@@ -138,8 +138,8 @@ show.table(
 #
 # ## See it run
 # ### Full tensors
-# We compare layers with the sum of the theorem, written out tuple by tuple. The embedding is one-hot, and then
-# orthonormal. The last column sums over $j_1\le j_2\le\dots$, as Definition 6.1 does.
+# We compare layers with the sum in the theorem, written out tuple by tuple, for a one-hot and for an orthonormal
+# embedding. The last column sums over $j_1\le j_2\le\dots$, as in Definition 6.1.
 
 # %%
 draw = generator(seed)
@@ -185,12 +185,12 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the sum over all tuples is exact at every order. The ordered sum is exact at order 2, where there is
-# nothing to order.
+# The sum over all tuples is exact at every order. The ordered sum is exact only at order 2, where there is nothing to
+# order.
 #
 # ### Factors
-# At order 3 we try free factors for any $f$ and $w$, and shared factors for symmetric ones, all of rank $|\mathcal
-# S|^2$.
+# At order 3, we use rank $|\mathcal S|^2$, with free factors for any $f$ and $w$, and with shared factors for symmetric
+# ones.
 
 # %%
 effect, weights = normal(size, size, size, seed=draw), normal(size, size, 2, seed=draw)
@@ -223,8 +223,8 @@ show.table(
 )
 
 # %% [markdown]
-# At order 4 the shared keys are cubes of vectors. We try $|\mathcal S|^3$ random ones on a symmetric tensor, and on
-# another.
+# At order 4, shared keys enter as cubes of vectors. We fit $|\mathcal S|^3$ random cubes to a symmetric and to another
+# tensor.
 
 # %%
 vectors = normal(size**3, size, seed=draw)
@@ -242,8 +242,8 @@ def missed_by_cubes(tensor: torch.Tensor) -> float:
 by_cubes, by_cubes_uneven = missed_by_cubes(even), missed_by_cubes(uneven)
 
 # %% [markdown]
-# When is sharing too little? Shared factors give a product of rank one in own symbol and output for every unordered
-# pair. We compute what no such product reaches.
+# When is sharing not enough? For every unordered pair of symbols, shared factors give a table of rank one, with one row
+# per symbol of the query token and one column per output. We compute what no such table can represent.
 
 
 # %%
@@ -264,11 +264,11 @@ sharing = {
 show.table(["target", "missed by shared factors"], list(sharing.items()))
 
 # %% [markdown]
-# Sharing fails only if $f$ and $w$ are both asymmetric and there are two outputs.
+# Here sharing fails only if $f$ and $w$ are both asymmetric and there are two outputs.
 #
-# ### One sum for another
-# Outputs are linear in own symbol times pair counts. We fit the best layer by least squares, at one length and over all
-# lengths.
+# ### One kind of sum for another
+# For each symbol of the query token, the output is linear in the pair counts. We fit the best layer by least squares,
+# at one length and over all lengths.
 
 # %%
 one_length = {lengths[-1]: symbols[lengths[-1]]}
@@ -300,20 +300,20 @@ show.table(
 names = [f"{CALLED[target]} by {CALLED[layer]},\n{some}" for target, layer, some in cross]
 fig, axis = show.axes(height=3.0)
 axis.bar(names, [max(value, 1e-32) for value in cross.values()], color=show.COLOURS[0], bottom=1e-33)
-axis.set(yscale="log", ylabel="share missed by the best layer", ylim=(1e-33, 10))
+axis.set(yscale="log", ylabel="fraction missed by the best layer", ylim=(1e-33, 10))
 axis.tick_params(axis="x", labelsize=8)
 show.figure(
     fig,
     name="sums",
-    caption="What the best layer with one sum misses of a target with the other, one output. Ordered pairs imitate all "
-    "pairs at a fixed length, but not over several.",
-    alt="Five bars on a logarithmic axis. All by ordered at one length and all by all are at rounding, the other three "
-    "between a thousandth and a tenth.",
+    caption="The fraction of a target with one kind of sum that the best layer with the other kind misses, for one "
+    "output. Ordered pairs can replace all pairs at one length, but not over several lengths.",
+    alt="Five bars on a logarithmic axis. “All by ordered” at one length and “all by all” are at rounding level. "
+    "The other three are between a thousandth and a tenth.",
 )
 
 # %% [markdown]
-# With one output, ordered pairs imitate all pairs at one length, and fail over several lengths. The fit is free in own
-# symbol, pair and output; a layer is not. With two outputs this matters.
+# With one output, ordered pairs can replace all pairs at one length, but not over several. The fit has more free
+# numbers than a layer, which matters with two outputs.
 
 
 # %%
@@ -330,18 +330,19 @@ def beyond_a_layer(outputs: int) -> tuple[int, float, float]:
 
 free = {f"{outputs} output{'s' * (outputs > 1)}": beyond_a_layer(outputs) for outputs in (1, 2)}
 show.table(
-    ["full sum, ordered fit, length 6", "rank of the features", "missed by the fit", "share no layer has"],
+    ["full sum, ordered fit, length 6", "rank of the features", "missed by the fit", "fraction beyond any layer"],
     [[name, *row] for name, row in free.items()],
 )
 
 alone, at_one_length, over_lengths = (max(list(sharing.values())[1:]), *list(cross.values())[:2])
 
 # %% [markdown]
-# With two outputs the fit is unique, and no ordered layer has it.
+# With two outputs, the fit is unique, and no ordered layer can represent it.
 #
 # ## How we checked
-# As controls we omit a term of the factors, share keys where neither $f$ nor $w$ is symmetric, and use ordered sums for
-# two lengths or two outputs. A certificate proves the equality for two symbols, orders 2 to 4, and all $f$ and $w$.
+# As controls, we omit a term of the factors, share keys where neither $f$ nor $w$ is symmetric, and use ordered sums
+# for several lengths or two outputs. A certificate proves the theorem for two symbols, orders 2 to 4, and all $f$ and
+# $w$.
 
 # %%
 above_two = {f"order {order}": ordered[order] for order in orders if order > 2}
@@ -372,14 +373,14 @@ claim.verdict()
 # ## What to remember
 # - A layer of order $n$ that sums over all tuples represents every interaction of $n$ bodies.
 # - Factors of rank $d^{\,n-1}$ suffice.
-# - Ordered sums imitate full ones at one length with one output, and not otherwise.
+# - Ordered sums can replace full ones at one length with one output, but in general not otherwise.
 #
 # ## Exercises
 #
-# 1. *By hand.* A sequence of four tokens holds one symbol. Which factor turns the ordered count into the full one?
+# 1. *By hand.* Which factor turns the ordered count into the full one for four equal tokens?
 #    <details><summary>Solution</summary>
 #
-#    There are 16 pairs and 10 ordered ones, so the factor is $16/10=8/5$.
+#    There are 16 pairs and 10 ordered pairs, so the factor is $16/10=8/5$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `lengths = [5, 6]`. Are two lengths enough to distinguish the sums?
@@ -390,4 +391,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem G.7](theorem_g_7_training.ipynb), on whether training finds such a layer.
+# Next: [Theorem G.7](theorem_g_7_training.ipynb), which shows whether training finds such a layer.

@@ -10,9 +10,9 @@
 # # Theorem G.7 · Gradient flow learns three-way interactions
 # *Ustaomeroglu, Qu: Theorem G.7, Lemmas G.8 and G.9, Assumptions G.6 and G.10, Appendix G.4.*
 #
-# Gradient flow is descent with infinitely small steps. It trains a layer of self-attention to zero error ([Theorem
-# 4.4](theorem_4_4_gradient_flow.ipynb)). Does it also succeed when tokens act three at a time, as in HyperAttention of
-# order 3?
+# Gradient flow, which is gradient descent with infinitely small steps, trains a layer of self-attention to zero error
+# ([Theorem 4.4](theorem_4_4_gradient_flow.ipynb)). Does it also succeed when tokens act three at a time, as in
+# HyperAttention of order 3?
 
 # %%
 import torch
@@ -59,7 +59,7 @@ require(end=(end, 1.0, 500.0), tolerance=(tolerance, 1e-13, 1e-6), seed=(seed, 0
 
 # %% [markdown]
 # ## A tiny example
-# A layer of order 3 reads how often each pair of symbols occurs, at positions $j\le k$. Take the sequence $a\,b\,a$.
+# A layer of order 3 sees how often each pair of symbols occurs at positions $j\le k$. Take the sequence $a\,b\,a$.
 
 # %%
 show.table(
@@ -69,8 +69,7 @@ show.table(
 )
 
 # %% [markdown]
-# The six pairs give the four numbers 3, 1, 1, 1. They play the role that counts of single symbols play in
-# self-attention.
+# The six pairs of positions give the four counts 3, 1, 1 and 1. They take the role of symbol counts in self-attention.
 #
 # ## The paper states
 # <!-- claim hyper-attention/assumption-g-6 -->
@@ -107,14 +106,15 @@ show.table(
 # converges to zero training error.
 #
 # **What changed.** $\mathbf C(t)=\mathbf 0$ cannot hold along the flow. The proof takes $w_{\alpha\beta}(t)\ge b$ from
-# Lemma G.9, which requires positive entries; $w_{\alpha\beta}(t)^2\ge w_{\alpha\beta}(0)^2$ is true of either sign, and
-# enough.
+# Lemma G.9, which requires positive entries. For either sign, $w_{\alpha\beta}(t)^2\ge w_{\alpha\beta}(0)^2$ is true,
+# and it is enough.
 #
 # <details><summary>Slips (3)</summary>
 #
-# - In the proof the motion of the residuals lacks its $D$: it is $\dot D=-\frac{2\eta}B(MM^\top+M_2M_2^\top)D$.
+# - In the proof, the equation of motion for the residuals lacks its factor $D$: it is $\dot
+#   D=-\frac{2\eta}B(MM^\top+M_2M_2^\top)D$.
 # - Eq. 47 has $w_{\mu\nu}$ for $w_{\nu\sigma}$, and the two displays after it sum over the free index $\mu$.
-# - $D_i$ lacks its sum over $k$ and $j$ and has $\sigma$ for $\theta$ twice; $\|u\|$ is written for $\|u\|^2$.
+# - $D_i$ lacks its sum over $k$ and $j$ and twice has $\sigma$ for $\theta$; $\|u\|$ is written for $\|u\|^2$.
 #
 # </details>
 #
@@ -141,7 +141,7 @@ show.table(
 # k}X^{(n)}_{j\nu}X^{(n)}_{j\gamma}X^{(n)}_{k\sigma}X^{(n)}_{k\theta} =
 # \Gamma^{(n)}_{\nu\sigma}\delta_{\nu\gamma}\delta_{\sigma\theta}$.
 #
-# **What changed.** An index is misprinted, here and in the gradients; the end of the proof has it right.
+# **What changed.** An index is misprinted here and in the gradients; it is correct at the end of the proof.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -165,7 +165,7 @@ show.table(
 # - In the proof $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ are under a sum over $\gamma,\theta$; they must be
 #   $\Lambda_{\gamma\gamma}\Lambda_{\theta\theta}$, as in the display before.
 # - $w_{\nu\theta}$ is written twice for $w_{\nu\sigma}$, and $BCB^\top$ for $B\Lambda B^\top$.
-# - $dC/dt$ keeps a factor $X_{k\sigma}X_{j\theta}$ that is in $\Gamma$ already.
+# - $dC/dt$ contains a factor $X_{k\sigma}X_{j\theta}$ that is already part of $\Gamma$.
 # - $t^*$ is a time with $w_{\alpha\beta}\le b$; it must be $w_{\alpha\beta}<b$.
 #
 # </details>
@@ -184,7 +184,7 @@ show.table(
 #
 # <blockquote>
 #
-# **Beyond the paper.** At order $n$ counts of allowed $(n-1)$-tuples of positions replace pair counts. If they are
+# **Beyond the paper.** At order $n$, counts of allowed $(n-1)$-tuples of positions replace pair counts. If they are
 # versatile and the targets realizable, the flow from $C(0)=0$, $w(0)\ge b>0$ reaches zero training error under the same
 # bound.
 #
@@ -194,10 +194,11 @@ show.table(
 # ## Why it is true
 # In one-hot coordinates the layer is $\mathrm{HA}_i=\sum_{\nu\sigma}\Gamma_{\nu\sigma}C_{\mathcal
 # X(i)\nu\sigma}w_{\nu\sigma}$, with scores $C$, values $w$ and pair counts $\Gamma$. This is linear attention with
-# *pairs of symbols* instead of symbols. The flow keeps $w_p^2-\|C_{\cdot p}\|^2$ for every pair $p$. From $C(0)=0$ no
-# $w_p^2$ falls below its start, so the gradient never vanishes before the error does, if the pair counts are versatile.
+# *pairs of symbols* instead of symbols. For every pair $p$, the flow conserves $w_p^2-\|C_{\cdot p}\|^2$. From
+# $C(0)=0$, no $w_p^2$ falls below its initial value. If the pair counts are versatile, the gradient is then zero only
+# at zero error.
 #
-# We also know where the flow ends. If $T^*_{\cdot p}=C^*_{\cdot p}w^*_p$ comes from a layer that fits,
+# We also know where the flow ends. If $T^*_{\cdot p}=C^*_{\cdot p}w^*_p$ belongs to a layer that fits the data,
 #
 # $$w_p(\infty)^2 = \tfrac12 \Bigl(w_p(0)^2 + \sqrt{w_p(0)^4 + 4 \|T^*_{\cdot p}\|^2}\Bigr), \qquad
 # C_{\cdot p}(\infty) = T^*_{\cdot p} / w_p(\infty).$$
@@ -223,7 +224,7 @@ show.table(
 # </details>
 #
 # ## See it run
-# We draw sequences and the targets of a layer, and look at the ranks of the pair counts.
+# We draw sequences and the targets of a random layer, and compute the ranks of the pair counts.
 
 # %%
 pairs = size * size
@@ -261,9 +262,9 @@ refuse_unless(
 )
 
 # %% [markdown]
-# With two tokens we do not reach full rank; with three or more we do.
+# With two tokens, the pair counts do not have full rank; with three or more, they do.
 #
-# We start the flow at $C=0$ and $w\ge b$. For comparison we set one entry of $w$ to 0, and make half of the entries
+# We start the flow at $C=0$ and $w\ge b$. For comparison, we set one entry of $w$ to 0, or make half of the entries
 # negative.
 
 # %%
@@ -297,19 +298,19 @@ values.legend()
 show.figure(
     fig,
     name="flow",
-    caption="Left: training loss along the flow from three starts, and the exponential bound. One zero entry stops the "
-    "flow short of zero loss. Right: the entries of $w$ never fall below where they start, and end where the closed "
-    "form says.",
-    alt="Left: two curves of loss, one over the other, fall far below a slowly falling bound; a third stays near ten. "
+    caption="Left: training loss along the flow from three starts, and the exponential bound. From the start with a "
+    "zero entry, the loss does not reach zero. Right: the entries of $w$ from the positive start, and the closed "
+    "form for their limits.",
+    alt="Left: two nearly identical curves of loss fall far below a slowly falling bound; a third stays near ten. "
     "Right: nine curves rise quickly, some overshoot, and end at orange dots.",
 )
 
 # %% [markdown]
-# On the left, we see the loss fall below its bound from positive and from negative entries. With one zero entry it
-# stalls. On the right, no entry of $w$ falls below its start, and all end at the closed form.
+# On the left, the loss falls below its bound from positive and from negative entries, and stalls with one zero entry.
+# On the right, no entry of $w$ falls below its initial value, and all end at the closed form.
 #
-# For Lemma G.9 we measure what is conserved. One step of descent changes it at second order: half the step, a quarter
-# of the change. We also compare the two weighted motions of the proof.
+# For Lemma G.9, we measure the conserved quantity. One step of gradient descent changes it at second order: half the
+# step makes a quarter of the change. We also compare the two weighted derivatives in the proof.
 
 # %%
 kept = (conserved(path.score, path.value) - start.square()).abs().max()
@@ -329,8 +330,9 @@ out_of_step = (weighing * (halfway * by_value).sum() - of_score).abs().max() / o
 
 # %% [markdown]
 # ### Order 4
-# The paper calls the extension to any order trivial. At order 4 the layer reads counts of triples. We compare the loss
-# with the layer written out over all tuples, and run the flow, also with a zero entry and on too few sequences.
+# The paper calls the extension to any order trivial. At order 4, the layer sees counts of triples. We compare the loss
+# from these counts with the layer written out over all tuples, and run the flow, also with a zero entry and on too few
+# sequences.
 
 # %%
 few_symbols = sample_sequences(400, 6, 2, seed + 7)
@@ -369,9 +371,9 @@ ends_apart = max((flow_4.score[-1] - end_score).abs().max(), (flow_4.value[-1] -
 
 # %% [markdown]
 # ## How we checked
-# Where the lemma has whole numbers we require equality. Controls for the lemma and the assumptions are counts with
-# $j<k$, random labels, short sequences and sequences without repeats. Certificates cover all sequences of four tokens
-# over three symbols, and the exact ranks at five sizes.
+# Lemma G.8 equates integers, so we require equality. Controls for the lemma and the assumptions are counts with $j<k$,
+# random labels, short sequences and sequences without repeats. Certificates cover all sequences of four tokens over
+# three symbols, and the exact ranks at five sizes.
 
 # %%
 claim = Claim("hyper-attention/lemma-g-8")
@@ -401,8 +403,8 @@ claim.certified("exact ranks at five sizes", certify_pair_versatility())
 claim.verdict()
 
 # %% [markdown]
-# For the theorem we require that one zero in $w$ stalls the flow. For Lemma G.9 the controls are a tripled gradient and
-# negative entries; a certificate covers two symbols and three tokens.
+# As a control for the theorem, one zero in $w$ must stall the flow. For Lemma G.9, the controls are a tripled gradient
+# and negative entries; a certificate covers two symbols and three tokens.
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7")
@@ -436,7 +438,7 @@ claim.certified("two symbols, three tokens: all targets, C and w", certify_tuple
 claim.verdict()
 
 # %% [markdown]
-# At order 4 we require that a zero entry stalls, and that too few sequences end at another layer.
+# At order 4, a zero entry must stall the flow, and with too few sequences the flow must end at another layer.
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7-orders")
@@ -457,22 +459,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Three tokens at a time are learned as two are, with pair counts instead of counts.
-# - The flow reaches zero loss at a known rate, and its end is known.
-# - Signs of $w$ do not matter; a zero does.
+# - Gradient flow learns three-way interactions like pairwise ones, with pair counts in place of symbol counts.
+# - The flow reaches zero loss at a known rate, and its limit is known.
+# - The signs of $w$ do not matter, but a zero does.
 #
 # ## Exercises
 #
 # 1. *By hand.* How many pairs $j\le k$ does a sequence of four tokens have, and what are the counts of $a\,a\,b\,b$?
 #    <details><summary>Solution</summary>
 #
-#    It has 10 pairs: $aa$ 3 times, $ab$ 4 times, $bb$ 3 times, $ba$ never.
+#    It has 10 pairs: $aa$ occurs 3 times, $ab$ 4 times, $bb$ 3 times, and $ba$ never.
 #
 #    </details>
 # 2. *Predict, then run.* Set `least = 2`. What happens to the bound, and to the entries of $w$?
 #    <details><summary>Solution</summary>
 #
-#    The bound falls more steeply, because its rate grows with $b^2$. The entries of $w$ move less.
+#    The bound falls more steeply, because its rate is proportional to $b^2$. The entries of $w$ change less.
 #
 #    </details>
 #

@@ -2,14 +2,15 @@
 # # Algorithm 1 · Count the noise, then walk at constant speed
 # *Nguyen, Nguyen-Tang: Algorithm 1 and Appendix B.2.1; Section 4.2.*
 #
-# A model for the noisy task has two numbers to learn: how strongly to vote for the looked-up word, and how often
-# noise comes. The paper counts the noise and trains only the first number. Does this work, and is the count a fair
-# estimate?
+# A model for the noisy task must learn how strongly to vote for the looked-up word, and how often noise occurs. The
+# paper's algorithm counts the noise and trains only the first number. Does this work, and are the estimates unbiased?
 #
 # ## A tiny example
 #
-# Of ten labels, two are the noise word $\tau$: $\hat\alpha=0.2$, and $\hat\gamma=\ln\frac28\approx-1.39$. Then we
-# train $\lambda$ by steps of length 0.1. After 100 steps, $\lambda=10$, whatever the sentences are.
+# In *red door seven lamp door*, the model looks up *seven*, the word after the earlier *door*, with the strength
+# $\lambda$. Suppose that of ten training labels two are the noise word $\tau$. Then $\hat\alpha=0.2$ and
+# $\hat\gamma=\ln\frac28\approx-1.39$. We train $\lambda$ by steps of length 0.1. After 100 steps $\lambda=10$, whatever
+# the sentences are.
 #
 # ## The paper states
 #
@@ -27,12 +28,12 @@
 # $|dL_{\text{emp}}/d\lambda|$ at $\lambda_{t-1}$. The labels must include both $\tau$ and another word. Then
 # $\lambda_t=\eta t$.
 #
-# **What changed.** The wrong sign changes the loss and no step. Without the division, as Section 4.2 and Eq. (26) have
-# it, $\lambda$ grows only like a logarithm.
+# **What changed.** The wrong sign changes the loss but not the steps. Without the division, which Section 4.2 and Eq.
+# (26) include, $\lambda$ grows only logarithmically.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The listing lets $\hat\alpha\in\{0,1\}$ through, where $\hat\gamma$ is infinite.
+# - The listing does not exclude $\hat\alpha\in\{0,1\}$, for which $\hat\gamma$ is infinite.
 # - Section 4.2 calls the data $M$ sentences $z_{H+1}$; they are $z_{1:H+1}$.
 #
 # </details>
@@ -42,13 +43,13 @@
 #
 # ## Why it is true
 #
-# With $\gamma$ fixed, a larger $\lambda$ lowers every loss, so the gradient is negative. A normalised step only needs
-# its sign: $\lambda_t=\eta t$. A plain step shrinks with the gradient, like $e^{-\lambda}$, so $\lambda$ would grow
-# like a logarithm.
+# With $\gamma$ fixed, a larger $\lambda$ lowers the loss on every sentence, so the derivative in $\lambda$ is negative.
+# A normalised step depends only on its sign, so $\lambda_t=\eta t$. A plain step shrinks with the derivative, like
+# $e^{-\lambda}$, so $\lambda$ would grow only logarithmically.
 #
 # ## See it run
 #
-# We run the algorithm as corrected and as listed.
+# We run the algorithm as corrected and as listed in the paper.
 
 # %%
 from fractions import Fraction
@@ -132,17 +133,17 @@ axis.legend()
 show.figure(
     fig,
     name="scale",
-    caption="Normalised steps go up by η each; with the plain steps of the listing λ grows like a logarithm: "
+    caption="With normalised steps λ grows by η per step; with the listing's plain steps it grows logarithmically: "
     f"{plain_one[100]:.1f} after 100 steps, {plain_one[-1]:.1f} after {steps}.",
     alt="A straight line, and a dashed curve that flattens and stays far below it.",
 )
 
 # %% [markdown]
-# Normalised steps follow a straight line. The plain steps of the listing stay far below it.
+# We see a straight line for normalised steps. The plain steps of the listing stay far below it.
 #
 # ## How we checked
 #
-# The corrected loss must equal the transformer's cross-entropy. Data sets with one kind of label must be refused.
+# The corrected loss must equal the transformer's cross-entropy. Data sets with one kind of label must be rejected.
 
 # %%
 claim = Claim("in-context-reasoning/algorithm-1")
@@ -171,7 +172,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# We compare descent with the paper's formula and with the transformer. A solver proves step and bound for all values.
+# We compare descent with the paper's formula and with the transformer. A solver proves the step and the bound for all
+# values.
 
 # %%
 law = torch.bincount(copies, minlength=3)[1:].double() / samples
@@ -211,14 +213,14 @@ claim.verdict()
 # **What is true.** $\hat\alpha=M_\tau/M$ is an unbiased estimate of $\alpha$. No estimate of $\gamma$ from $M$ labels
 # is unbiased.
 #
-# **What changed.** $\hat\gamma$ is infinite with positive probability, so it has no mean. Given $0<\hat\alpha<1$ its
-# bias at a fixed $\alpha$ is $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$ up to terms of order $M^{-2}$, so for
-# $\alpha\ne\frac12$ it is not 0 once $M$ is large.
+# **What changed.** $\hat\gamma$ is infinite with positive probability, so it has no mean. Given $0<\hat\alpha<1$, its
+# bias at a fixed $\alpha$ is $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$ up to terms of order $M^{-2}$, which is not 0 for
+# $\alpha\ne\frac12$ and large $M$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The first estimate is a mean, and unbiased. The second is a curved function of it.
+# The first estimate is a mean, so it is unbiased. The second is a nonlinear function of it.
 #
 # <details><summary>Proof of Section 4.2, unbiased estimates: no estimate of γ is unbiased, and the bias of γ̂</summary>
 #
@@ -240,7 +242,7 @@ claim.verdict()
 #
 # </details>
 #
-# We simulate sets of 50 labels, and compute the exact means.
+# We simulate sets of 50 labels and compute the exact means.
 
 # %%
 skew = alpha if abs(alpha - 0.5) > 0.05 else 0.2  # at one half γ̂ is unbiased by symmetry
@@ -270,24 +272,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Once the noise is counted, training is a walk at constant speed.
+# - Once the noise is counted, $\lambda$ grows at constant speed.
 # - Plain steps slow down as the gradient vanishes.
-# - A probability has an unbiased estimate, its log-odds have none.
+# - A probability has an unbiased estimate, but its log-odds have none.
 #
 # ## Exercises
 #
 # 1. *By hand.* What is the bias of $\hat\gamma$ at $\alpha=0.2$, $M=50$?
 #    <details><summary>Solution</summary>
 #
-#    $\frac{2\cdot0.2-1}{2\cdot0.2\cdot0.8\cdot50}=-0.0375$. The simulated bias is $-0.039$, and its interval from
-#    $-0.046$ to $-0.032$ contains this value.
+#    $\frac{2\cdot0.2-1}{2\cdot0.2\cdot0.8\cdot50}=-0.0375$. The simulated bias is $-0.039$, and its interval, from
+#    $-0.046$ to $-0.032$, contains this value.
 #
 #    </details>
-# 2. *Predict, then run.* Set `rate = 0.01`. Are plain steps farther behind the line than before?
+# 2. *Predict, then run.* Set `rate = 0.01`. Do plain steps fall behind the line further than before?
 #    <details><summary>Solution</summary>
 #
-#    No. The line ends at 20, and plain steps reach 6.5, about a third. At rate 0.1 they reach 9.1 of 200.
+#    No. The line ends at 20, and plain steps reach 6.5, about a third of it. At rate 0.1 the line ends at 200, and
+#    plain steps reach 9.1.
 #
 #    </details>
 #
-# Next: [Theorem 4.3](theorem_4_3_rate.ipynb), because it bounds what the count costs.
+# Next: [Theorem 4.3](theorem_4_3_rate.ipynb), because it bounds the cost of an inaccurate count.

@@ -2,9 +2,9 @@
 # # Appendix D · What the learning rate does
 # *Nguyen, Nguyen-Tang: Appendices D.1 and D.2.1.*
 #
-# Choosing a learning rate is usually a matter of trial and error. The paper reports that a model with fewer free
-# weights is less sensitive to the choice, and that for the simplest models a larger rate is just faster. Both sound
-# plausible. Do they hold?
+# Choosing a learning rate is usually a matter of trial and error. The paper reports that a model with fewer trained
+# weights is less sensitive to the choice, and that for the simplest models a larger rate is simply faster. Both
+# statements sound plausible. Are they true?
 
 # %%
 import itertools
@@ -28,23 +28,23 @@ schematic.arrow(axis, tops[5], tops[2], "λ = 5: 50 steps of 0.1, or 10 of 0.5",
 show.figure(
     fig,
     name="steps",
-    caption="A walk along one number reaches the same place at every rate.",
+    caption="A model that trains one number reaches the same value at every rate.",
     alt="Six boxes: red, door, seven, green, lamp, door. An arrow leads from the last door back to seven; it says that "
     "lambda is 5 after 50 steps of 0.1 or 10 steps of 0.5.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Let its score $\lambda$ be all that we train. Each step has the length $\eta$, so we reach
-# $\lambda=5$ after 50 steps of $0.1$ or 10 steps of $0.5$. Suppose now that the best value is $4.25$. Steps of $0.1$
-# end by swinging between 4.2 and 4.3, steps of $0.5$ between 4 and 4.5.
+# after the earlier *door*. Suppose that we train only its score $\lambda$. Each step has the length $\eta$, so we reach
+# $\lambda=5$ after 50 steps of $0.1$ or 10 steps of $0.5$. Now suppose that the best value is $4.25$. Steps of $0.1$
+# end by swinging between 4.2 and 4.3, and steps of $0.5$ between 4 and 4.5.
 #
 # ## The paper states
 #
 # <!-- claim in-context-reasoning/remark-d-1-rates -->
 # <blockquote>
 #
-# **Remark on learning rates (The more is reparameterised, the less the rate matters)** *Appendix D.1*
+# **Remark on learning rates (The more a model is reparameterised, the less the rate matters)** *Appendix D.1*
 #
 # **The paper states.** We also experimented with several different values of learning rates ranging from 0.05 to 0.5.
 # Consistent with the theoretical findings, we find that the more reparameterized a model is, the less sensitive it is
@@ -54,10 +54,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** We read this for FA models with linear and with ReLU attention. The spread over the rates of
-# where the loss ends should fall from the model that trains all matrices to the one that trains $W$ alone, and from
-# that to the fully reparameterised one. The second step is clear. The first is not, because linear attention gives this
-# order and ReLU attention the other one. At the smallest rate one model has not arrived when these runs end.
+# **Beyond the paper.** We test this statement on FA models with linear and with ReLU attention. The final loss should
+# vary less over the rates if only $W$ is trained than if all matrices are, and less still in the fully reparameterised
+# model. Our runs show the second difference clearly, but not the first: linear attention gives this order, and ReLU
+# attention the opposite one. At the smallest rate, one model has not converged when these runs end.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -69,22 +69,22 @@ show.figure(
 #
 # **The paper states.** For all fully-reparameterized models, larger learning rates lead to faster convergence.
 #
-# **What is true.** For all fully reparameterised models without label noise, and for those with FA with it, larger
-# rates lead to faster convergence.
+# **What is true.** Larger rates lead to faster convergence for all fully reparameterised models without label noise,
+# and for the FA models also with label noise.
 #
-# **What changed.** With label noise, the best number of a model with F and linear or ReLU attention is finite. Steps of
-# fixed length swing around it, so a larger rate may never come as near. Within 0.05 of its end it is faster all the
-# same.
+# **What changed.** With label noise, a model with F and linear or ReLU attention has a finite best $\lambda$. Steps of
+# fixed length swing around it, so at a larger rate the loss may never come as close to its minimum. A larger rate still
+# comes within 0.05 of the final loss sooner.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A model that trains one number can only walk to its end, and a larger rate brings it there sooner. If the best number
-# is infinite, the walk never turns. If it is finite, the walk ends by swinging around it.
+# A model that trains one number can only move along a line, and a larger rate moves it faster. If the best value is
+# infinite, it never turns back. If the best value is finite, it ends by swinging around it.
 #
-# A model that trains a matrix can also err sideways. Steps of fixed length along the gradients of a batch keep it at a
-# distance that we expect to grow with $\eta$. We expect this, but have no proof.
+# A model that trains a matrix can also move in wrong directions. Steps of fixed length along noisy gradients keep it at
+# a distance from its best weights. We expect this distance to grow with $\eta$, but have no proof.
 #
 # <details><summary>Proof of Remark on learning rates (Appendix D.2.1)</summary>
 #
@@ -103,8 +103,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# First, we compare three degrees of freedom at $\alpha=0.5$ and five rates: all matrices trained (Origin), $W$ alone
-# (Reparam-W), one number per trigger (Reparam). We measure how far the end of a loss moves over the rates, as a
+# First, we compare three kinds of models at $\alpha=0.5$ and five rates: we train all matrices (Origin), $W$ alone
+# (Reparam-W), or one number per trigger (Reparam). We measure how much the final loss varies over the rates, as a
 # fraction of the gap (see [What decides the experiments](appendix_d_seeds.ipynb)).
 
 # %% tags=["parameters"]
@@ -174,7 +174,7 @@ show.table(
     ["trained", "model", "spread over the rates, by run"],
     [[family, name, listed(sensitivity(name))] for family, models in families.items() for name in models]
     + [[family, "mean of the family", listed(of_family(family))] for family in families],
-    caption="How far the end of a loss moves with the rate, as a fraction of the gap",
+    caption="How much the final loss varies over the rates, as a fraction of the gap",
 )
 
 # %%
@@ -187,16 +187,17 @@ for axis, attention in zip(axes, ("Linear", "ReLU"), strict=True):
 show.figure(
     fig,
     name="ends-by-rate",
-    caption="Where losses end at five rates, means over the runs: 0 is the Bayes risk, 1 the plateau of a model that "
-    "does not know the output. The fully reparameterised models stay at 0.",
-    alt="Two panels of three curves over the rate. In each one is flat at zero, and the other two bend.",
+    caption="Final losses at five rates, means over the runs: 0 is the Bayes risk, 1 the loss of a model that does "
+    "not know the output. The fully reparameterised models stay at 0.",
+    alt="Two panels with three curves each, plotted against the rate. In each panel one curve is flat at zero, "
+    "and the other two bend.",
 )
 
 # %% [markdown]
-# We see that the fully reparameterised models stay at 0. The others bend, in different ways: with ReLU attention,
-# training $W$ alone has not arrived at the smallest rate.
+# We see that the fully reparameterised models stay at 0. The others vary, in different ways: with ReLU attention, the
+# model that trains $W$ alone has not converged at the smallest rate.
 #
-# Next, we count the steps until each fully reparameterised model is near its own end.
+# Next, we count the steps until the loss of each fully reparameterised model is near its final value.
 
 # %%
 full = families["numbers"]
@@ -216,7 +217,7 @@ def counted(name, level, within=tolerance):
 show.table(
     ["model", "α", *(f"η = {eta}" for eta in race_rates)],
     [[name, level, *counted(name, level)] for name in full for level in levels],
-    caption=f"Steps until the loss is within {tolerance} of its end; {steps + 1} stands for never",
+    caption=f"Steps until the loss is within {tolerance} of its final value; {steps + 1} means never",
 )
 
 # %%
@@ -230,17 +231,18 @@ axes[1].legend(loc="upper right", fontsize=7)
 show.figure(
     fig,
     name="steps-by-rate",
-    caption="Steps that the six fully reparameterised models take to come near their ends, a mark for each: lines "
-    "with a slope of about -1, several of which coincide.",
+    caption="Steps that the six fully reparameterised models take to come near their final loss, with one marker "
+    "shape per model. The lines have slopes of about -1, and several of them coincide.",
     alt="Two panels of falling straight lines on logarithmic axes.",
 )
 
 # %% [markdown]
-# We see straight lines of slope about $-1$: steps times rate is constant, as for a walk.
+# We see straight lines of slope about $-1$, so the number of steps times the rate is constant.
 #
 # ## How we checked
-# For the first remark, the spread over the rates must fall at both steps, for linear and for ReLU attention. The second
-# step is clear, and the first is not, so we leave the remark undecided.
+# For the first remark, the variation over the rates must decrease from Origin to Reparam-W and from there to Reparam,
+# for linear and for ReLU attention. The second decrease is clear but the first is not, so we leave the remark
+# undecided.
 
 # %%
 claim = Claim("in-context-reasoning/remark-d-1-rates")
@@ -264,8 +266,8 @@ for first, second in (("all", "W alone"), ("W alone", "numbers")):
 claim.verdict()
 
 # %% [markdown]
-# For the second remark, the steps must fall from each rate to the next. Origin-ReLU-F, which becomes unstable at large
-# rates, is the control.
+# For the second remark, the number of steps must decrease from each rate to the next. The control is Origin-ReLU-F,
+# which becomes unstable at large rates.
 
 
 # %%
@@ -305,31 +307,33 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The page has shorter sentences and fewer words than the paper, gradients of an ordinary training loop, and fillers
-# that are never outputs. A failing check does not refute the first remark, which is about runs ten times as long. The
-# means of whole families fall at both steps, but only because of the two Softmax models, which do not leave their
-# plateau at small rates. No Softmax model trains $W$ alone, so we show these means without judging them.
+# that are never outputs. A failing check does not refute the first remark, which is about runs ten times as long.
+# Averaged over all models of each kind, the variation does decrease both times, but only because of the two Softmax
+# models, which do not leave their plateau at small rates. No Softmax model trains $W$ alone, so we show these means
+# without judging them.
 #
-# We repeat the count within $10^{-3}$ of the end. Models with F then need not arrive at larger rates at all. For models
-# with FA, a single $\lambda^*$ must explain the counts at all rates: it is above $\eta(t-1)$ and at most $\eta t$ for
-# each count $t$.
+# We repeat the count within $10^{-3}$ of the end. At larger rates, models with F need not come this close at all. For
+# models with FA, a single $\lambda^*$ must explain the numbers of steps $t$ at all rates: $\eta(t-1)<\lambda^*\le\eta
+# t$.
 #
 # </details>
 #
 # ## Where the paper differs
-# Larger rates are not faster for all fully reparameterised models. With label noise, a feed-forward layer that sees the
-# final word alone makes the best $\lambda$ finite, and large steps swing around it.
+# Larger rates are not faster for all fully reparameterised models. With label noise, the best $\lambda$ is finite if
+# the feed-forward layer does not see what attention collected, and large steps swing around it.
 #
 # ## What to remember
-# - A model that trains one number ends in the same place at every rate, sooner at larger rates.
-# - If the best number is finite, steps of fixed length swing around it.
+# - A model that trains one number reaches the same loss at every rate, and sooner at larger rates, if the best value is
+#   infinite.
+# - If the best value is finite, steps of fixed length swing around it.
 # - Whether it helps to train $W$ alone rather than all matrices remains open here.
 #
 # ## Exercises
 #
-# 1. *By hand.* With steps of $0.2$ from 0, how close does the walk come to $\lambda^*=4.3$?
+# 1. *By hand.* With steps of $0.2$ from 0, how close does $\lambda$ come to $\lambda^*=4.3$?
 #    <details><summary>Solution</summary>
 #
-#    To $0.1$, because it swings between 4.2 and 4.4.
+#    Within $0.1$, because it swings between 4.2 and 4.4.
 #
 #    </details>
 # 2. *Predict, then run.* Set `tolerance = 0.1`. Does the order of the rates change?
@@ -339,4 +343,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Back to [Theorem 3.2](theorem_3_2_rate.ipynb), which proves the walk.
+# Back to [Theorem 3.2](theorem_3_2_rate.ipynb), which proves that the scales grow at constant speed.

@@ -2,9 +2,9 @@
 # # Appendix D.1 · What decides the experiments, and whether the seed does
 # *Nguyen, Nguyen-Tang: Appendix D.1, Additional Details on the Experimental Setup.*
 #
-# A training run shows what a model learned, and also what we chose before we started it. Seven such choices change a
-# result somewhere in this chapter. This page lists them for all experiments, and then asks the paper's own question: do
-# two seeds give the same result?
+# The result of a training run depends on the model, and also on choices that we make before we start. Seven such
+# choices change a result in this chapter. This page lists them, and then asks the paper's own question: do two seeds
+# give the same result?
 
 # %%
 import math
@@ -34,36 +34,38 @@ schematic.text(axis, (9.9, 1.05), "seed 1: step to λ = 0.1", align="left")
 show.figure(
     fig,
     name="seeds",
-    caption="Two seeds draw two sentences. A model that trains the scale alone takes the same step.",
-    alt="Two rows of six boxes. In the upper one an arrow leads from the last door to seven, in the lower one from the "
-    "last door to four. Next to both: the step leads to lambda 0.1.",
+    caption="Two seeds draw two different sentences. A model that trains only the scale λ takes the same step for "
+    "both.",
+    alt="Two rows of six boxes. In the upper one an arrow leads from the last door to seven, in the lower one "
+    "from the last door to four. The text next to both says: step to lambda 0.1.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow, here in two sentences, from the final *door*
-# to the word after its earlier occurrence. A model that trains one number $\lambda$ takes a step of fixed length for
-# both, so with one trigger its path does not depend on the seed. A model that trains whole matrices remembers *seven*
-# or *four*.
+# to the word after its earlier occurrence. A model that trains one number $\lambda$ takes the same step of fixed length
+# for both, so with one trigger its path does not depend on the seed. In a model that trains whole matrices, the step
+# depends on the word, *seven* or *four*.
 #
 # ## What decides the experiments
-# 1. **Fillers.** Our fillers are never outputs, as in the text of Section 5. If they may be outputs, the row
-#    Origin-Softmax-F of [Table 1](table_1_in_one_picture.ipynb) appears, and two other models end too high. Figures 1,
-#    2 and 10 to 12 change in places, and we show both.
-# 2. **Arithmetic.** We compute gradients by subtraction in float32, as an ordinary loop does. Exact gradients rescue
-#    unseen words without noise ([Figure 9](section_5_2_arithmetic.ipynb)) and calm the loss of Figure 5.
+# 1. **Fillers.** Our fillers, the other words of a sentence, are never outputs, as in the text of Section 5. If they
+#    may be outputs, we reproduce the row Origin-Softmax-F of [Table 1](table_1_in_one_picture.ipynb), but two other
+#    models end too high. Parts of Figures 1, 2 and 10 to 12 also change, and we show both versions.
+# 2. **Arithmetic.** We compute gradients by subtraction in float32, as an ordinary loop does. With exact gradients, the
+#    model of [Figure 9](section_5_2_arithmetic.ipynb) handles unseen words without noise, and the loss of Figure 5
+#    settles.
 # 3. **Margin.** A loss is *near* its target if at most a tenth of the gap remains. With another batch than 512, we
 #    allow $0.1\sqrt{512/\text{batch}}$. Some ticks of Table 1 depend on this.
 # 4. **Start.** All weights start at zero. From small random weights, Origin-Linear-F learns ([Section
 #    5](section_5_variants.ipynb)).
-# 5. **Size.** Pages run fewer steps, smaller batches and sometimes shorter sentences than the paper. At $\alpha=0.8$,
-#    short runs leave some questions open.
-# 6. **Record.** We ran some experiments at the paper's size and stored the results with the book. For Figure 10, only
-#    these show how often each outcome occurs.
-# 7. **Processor.** Processors round sums differently. This decides one cell of Table 1: unseen words without noise for
-#    Reparam-Linear-W-FA.
+# 5. **Size.** Our pages use fewer steps, smaller batches and sometimes shorter sentences than the paper. At
+#    $\alpha=0.8$, such short runs leave some questions open.
+# 6. **Full-size runs.** We ran some experiments at the paper's size and stored the results with the book. For Figure
+#    10, only these runs show how often each outcome occurs.
+# 7. **Processor.** Processors round sums differently. This decides one cell of Table 1, whether Reparam-Linear-W-FA
+#    handles unseen words without noise.
 #
-# The *gap* is the distance between the loss of a model that knows the task but not the output and the lowest possible
-# loss. Everywhere in the chapter, 1 means that the whole gap remains, and 0 that the model is at its target.
+# The *gap* is the difference between the loss of a model that knows the task but not the output and the lowest possible
+# loss. Throughout the chapter, 1 means that the whole gap remains, and 0 that the model has reached its target.
 #
 # ## The paper states
 #
@@ -76,33 +78,36 @@ show.figure(
 # However, possibly due to the large number of iterations and large size of the finite dataset, no significant
 # differences are observed between different random seeds.
 #
-# **What is true.** Without label noise and at $\alpha=0.5$, the losses of each of the thirteen models end alike over
-# five seeds, at the better of the two rates that the paper reports. What the layers of a model predict does not.
-#
-# **What changed.** In Figure 10, at $\alpha=0.5$ and the paper's size, 11 of 20 runs end like the figure and 9 do not.
-# On how many sentences a layer predicts its token differs by half of them, although the paper does not say whether it
-# repeated Figure 10. At $\alpha=0.8$ five short runs leave open how far the losses are apart.
-#
 # <details><summary>Slips (1)</summary>
 #
-# - From 0 to 5 there are six seeds, not five.
+# - The seeds from 0 to 5 are six, not five.
 #
 # </details>
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We chose the margin at the batch of the page, four tenths of the gap, after the first runs.
+# We chose the margin for this page's batch, 0.4 of the gap, after the first runs.
 #
 # </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Without label noise and at $\alpha=0.5$, at the better of the two rates that the paper reports,
+# each of the thirteen models ends with similar losses for all five seeds. At $\alpha=0.8$, five short runs do not
+# decide how far apart the losses are. What the layers of a model predict can differ between seeds: in Figure 10, at
+# $\alpha=0.5$ and the paper's size, 11 of 20 runs end like the figure and 9 do not. The paper repeated most of its
+# experiments, and does not say whether it repeated this one.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A seed chooses sentences and labels, because every model starts at zero. If many sentences are seen, the losses should
-# end alike. We measure this and cannot prove it for models that train matrices. Two other facts have a proof: fully
-# reparameterised models depend on the seed through the triggers alone, and the loss does not determine what each layer
-# predicts.
+# Every model starts at zero, so a seed only chooses sentences and labels. If a model sees many sentences, the final
+# losses should be similar. We measure this, but cannot prove it for models that train matrices. We can prove two
+# related facts: fully reparameterised models depend on the seed only through the triggers, and the loss does not
+# determine what each layer predicts.
 #
 # <details><summary>Proof of Remark on seeds (Appendix D.1): two related facts</summary>
 #
@@ -209,26 +214,26 @@ axes[0].set_yticks(range(0, -len(TABLE_1), -1), TABLE_1, fontsize=8)
 show.figure(
     fig,
     name="ends",
-    caption="Where each run's loss ends: 0 is the target, 1 the plateau of a model that does not know the output. "
-    "Numbers: models whose runs all end farther off than is drawn.",
-    alt="Six panels with a row of marks for each of thirteen models. In most rows the marks lie together; at the "
-    "larger rate with noise, and at both with much of it, those of some models that train matrices spread.",
+    caption="Final loss of each run: 0 is the target, 1 the loss of a model that does not know the output. A number "
+    "is the smallest final value of a model whose runs all end beyond the right edge.",
+    alt="Six panels with a row of marks for each of thirteen models. In most rows the marks coincide. For some "
+    "models that train matrices they spread, with noise at the larger rate and with much noise at both rates.",
 )
 
 # %% [markdown]
-# We see that the marks of most models coincide. They spread where a rate is too small to leave a plateau in time, or so
-# large that the loss stays restless.
+# We see that the marks of most models coincide. They spread where the rate is too small to leave a plateau in time, or
+# so large that the loss does not settle.
 
 # %%
 at_better_rate = {alpha: {name: apart(name, alpha) for name in TABLE_1} for alpha in levels}
 show.table(
     ["model", *(f"α = {alpha}" for alpha in levels)],
     [[name, *(f"{at_better_rate[alpha][name]:.2g}" for alpha in levels)] for name in TABLE_1],
-    caption="How far the ends of the runs are apart, as a fraction of the gap, at the rate with the lower mean",
+    caption="Spread of the final losses over the runs, as a fraction of the gap, at the rate with the lower mean",
 )
 
 # %% [markdown]
-# Next, we train Origin-Linear-FA as in [Figure 10](figure_10_layers.ipynb), once per seed, and ask what its layers
+# Next, we train Origin-Linear-FA as in [Figure 10](figure_10_layers.ipynb), once per seed, and compare what its layers
 # predict.
 
 # %%
@@ -261,14 +266,15 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the losses agree to less than a tenth of the gap. The fraction of sentences on which the feed-forward
-# layer predicts $\tau$ ranges from about one half to three quarters. At the paper's size, runs even end in two
-# different ways.
+# We see that the losses agree to within a tenth of the gap. The fraction of sentences on which the feed-forward layer
+# predicts $\tau$ ranges from about one half to three quarters. At the paper's size, runs even end in two different
+# ways.
 #
 # ## How we checked
-# Up to $\alpha=0.5$, the losses of a model's runs must end within the margin of Table 1, at the better rate. As a
-# control, two rates must differ by more. The fractions of sentences on which a layer predicts its token must agree to a
-# tenth, and they do not.
+# Up to $\alpha=0.5$ and at the better rate, the final losses of a model's runs must agree to within the margin of
+# Table 1. As a control, the final losses at two rates must differ by more. We also show how far apart the fractions of
+# sentences are on which a layer predicts its word. They do not decide, because the paper repeated most of its
+# experiments but not necessarily Figure 10.
 
 
 # %%
@@ -295,8 +301,8 @@ for alpha in levels:
     claim.control.at_most(f"α = {alpha}, two rates of Origin-Softmax-FA: the same", two_rates, near(batch))
 claim.at_most("fully reparameterised, η = 0.1: ends apart", walking, 0.01)
 claim.at_most("those whose number swings around its best value: ends apart", restless, near(512))
-by_layer = {layer: spread(found) for layer, found in shares.items()}
-claim.printed.at_most("Figure 10, α = 0.5: shares of sentences apart", by_layer, near(512))
+for layer, found in shares.items():
+    claim.number(f"Figure 10, α = 0.5: fractions of sentences apart, {layer.replace('_', '-')} layer", spread(found))
 claim.number("Figure 10, α = 0.5: losses apart, share of the way", spread(losses))
 rough = max(at_better_rate[0.8], key=at_better_rate[0.8].get)
 typical, interval = two_runs(at_better(rough, 0.8), len(TABLE_1))
@@ -310,38 +316,38 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# At the batch of this page the margin is wide, four tenths of the gap; we chose it after the first runs. At
-# $\alpha=0.8$ five short runs cannot decide: to pass, two runs would have to agree to about a twentieth of the gap in
-# the root mean square. There we only show the distance, with the upper end of its interval.
+# With this page's batch the margin is wide, 0.4 of the gap; we chose it after the first runs. At $\alpha=0.8$ five
+# short runs cannot decide: to pass, the root mean square difference of two runs would have to be about 0.05 of the gap.
+# There we only show this difference, with the upper end of its interval.
 #
 # At the smaller rate, fully reparameterised models must agree to a hundredth of the gap. With label noise, the number
-# of an F model with linear or ReLU attention swings around its best value in steps of 0.1. Where it is at the end
-# differs by seed, and we allow these two models a tenth. Before, we required a hundredth. Five seeds met it with the
-# sentences drawn then, and later ones did not.
+# $\lambda$ of an F model with linear or ReLU attention swings around its best value in steps of 0.1. Where it is at the
+# end differs by seed, so we allow these two models a tenth. At first we required a hundredth, which five seeds met, but
+# later draws of sentences did not.
 #
-# The sentences here are shorter than the paper's, with fewer words and steps. The page has not been run at full size.
-# Figure 10 has: of twenty seeds, 11 end like the figure and 9 the other way.
+# We use shorter sentences, fewer words and fewer steps than the paper. We have not run this page at full size, but we
+# have run Figure 10: of twenty seeds, 11 end like the figure and 9 the other way.
 #
 # </details>
 #
 # ## What to remember
-# - Seven choices decide some results of this chapter, and the table above lists them.
-# - Up to $\alpha=0.5$, seeds do not change where losses end.
+# - Seven choices decide some results of this chapter; the list above names them.
+# - Up to $\alpha=0.5$, seeds barely change the final losses.
 # - Seeds do change what the layers predict, even where the losses agree.
 #
 # ## Exercises
 #
-# 1. *By hand.* By the rule in the table, which fraction of the gap counts as near at batch 128?
+# 1. *By hand.* By the rule for the margin, which fraction of the gap counts as near at batch 128?
 #    <details><summary>Solution</summary>
 #
 #    $0.1\sqrt{512/128}=0.2$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `batch = 128`. Do the runs move closer together?
+# 2. *Predict, then run.* Set `batch = 128`. Do the final losses move closer together?
 #    <details><summary>Solution</summary>
 #
-#    Mostly yes. The gradients of a larger batch vary less, and runs differ in fewer places. The margin is narrower as
-#    well, 0.2 instead of 0.4.
+#    Mostly yes. The gradients of a larger batch vary less, so the runs differ less. The margin is also narrower, 0.2
+#    instead of 0.4.
 #
 #    </details>
 #

@@ -3,8 +3,8 @@
 # *Nguyen, Nguyen-Tang: Definition 2.1, Section 2; the sampler of Section 5.*
 #
 # To test whether a model reasons about a sentence, we need sentences whose next word follows from the words before it.
-# This page defines them for the whole chapter. Which conditions does the look-up need, and would we notice if one of
-# them were broken?
+# This page defines such sentences for the whole chapter. Which conditions make the answer certain, and would we notice
+# if one of them were broken?
 
 # %%
 import torch
@@ -41,21 +41,22 @@ for place, role in ((1, "trigger q"), (2, "output y"), (4, "trigger q"), (5, "no
 show.figure(
     fig,
     name="sentence",
-    caption="The task of the chapter. The arrow leads from the final trigger to the word after its earlier occurrence.",
+    caption="The task of the chapter. The arrow leads from the final trigger to the word after an earlier occurrence.",
     alt="Nine boxes: red, door, seven, green, door, tau, lamp, door and a question mark. An arrow leads from the last "
     "door back to seven, which follows the first door.",
 )
 
 # %% [markdown]
-# We see what the arrow does: it leads from the final *door* to the word after an earlier *door*, which is *seven*.
+# We see an arrow from the final *door* to *seven*, the word after an earlier *door*. A model that follows it predicts
+# *seven*.
 #
 # - The final word is the *trigger* $q$. The set of triggers is $\mathcal Q$.
-# - The word to copy is the *output* $y$, from the set $\mathcal O$ of outputs. The *bigram* $(q,y)$, two adjacent
+# - The word to copy is the *output* $y$, from the set $\mathcal O$ of outputs. The *bigram* $(q,y)$, a pair of adjacent
 #   words, occurs $C\ge1$ times.
 # - The *noise word* is $\tau$. Inside the sentence it occurs only after a trigger. The next word, called the *label*,
 #   is $\tau$ with probability $\alpha$ and $y$ otherwise. In the *noiseless* task $\alpha=0$, and $\tau$ never occurs.
-# - All other words are *fillers*. The sentence has $H$ words $z_1,\dots,z_H$, and there are $N$ words in all, without
-#   $\tau$.
+# - All other words are *fillers*. The sentence has $H$ words $z_1,\dots,z_H$. The vocabulary has $N$ words, not
+#   counting $\tau$.
 #
 # ## The paper states
 #
@@ -69,11 +70,11 @@ show.figure(
 # $\alpha>0$, always preceded by $q$; (III) no other (trigger, token) bigrams than $(q,y)$ or $(q,\tau)$. Fix $z_H=q$,
 # set $z_{H+1}=\tau$ with probability $\alpha$ and $y$ otherwise.
 #
-# **What is true.** The three conditions are on $z_{1:H}$. Then $z_{H-1}$ is no trigger, and $y$ can be read off the
-# context.
+# **What is true.** The three conditions apply to $z_{1:H}$. Then $z_{H-1}$ is not a trigger, and $y$ can be read off
+# the context.
 #
 # **What changed.** The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. This allows
-# $z_{H-1}=q$. The trigger then follows itself, and Lemmas A.1, 3.1 and 4.1 are false on that sentence.
+# $z_{H-1}=q$. The trigger then follows itself, and Lemmas 3.1 and 4.1 are false on that sentence.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -83,7 +84,7 @@ show.figure(
 # By (III), the next word there is $y$ or $\tau$, and by (I) it is $y$ at least once. Therefore the context determines
 # $y$, whatever the fillers are.
 #
-# The certificate below tries every sentence of six words and finds no exception.
+# We also check every sentence of six words by computer and find no exception.
 #
 # ## See it run
 
@@ -165,16 +166,17 @@ seen = {name: shares_of(sentences) for name, (sentences, _) in breaks.items()}
 show.table(
     ["what is broken", *(condition.partition(":")[0] for condition in conditions)],
     [[name, *shares.values()] for name, shares in seen.items()],
-    caption="Share of sentences on which each condition of Definition 2.1 is found broken.",
+    caption="Fraction of sentences that violate each condition of Definition 2.1.",
 )
 
 # %% [markdown]
-# We see a 1 in each row under the condition that we broke. The small fractions are sentences in which we also overwrote
-# a word of a bigram.
+# In each row we see a 1 under the condition that we broke. The small fractions come from sentences in which we also
+# overwrote a word of a bigram.
 #
 # ## How we checked
-# Each condition must be the only one that notices its break on every sentence. We also test that triggers and outputs
-# are uniform; as a control, we never draw one of the outputs.
+# Where we break a condition on purpose, this condition must be violated in every sentence, and no other condition may
+# be. We also test whether triggers and outputs are uniformly distributed. As a control, we never draw one of the
+# outputs.
 
 # %%
 
@@ -225,8 +227,8 @@ claim.verdict()
 # %% [markdown]
 # ## Where the paper differs
 # The definition puts its conditions on $z_{1:H-1}$ and adds $z_H=q$ afterwards. This permits *door seven lamp door*
-# before a final *door*. One arrow then leads to the trigger itself, and Lemmas 3.1 and 4.1 fail. We always mean the
-# conditions for $z_{1:H}$.
+# before a final *door*. One arrow then leads to the trigger itself, and Lemmas 3.1 and 4.1 fail. Throughout the
+# chapter, we apply the conditions to $z_{1:H}$.
 #
 # ## Also on this page
 #
@@ -243,18 +245,18 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The text leaves open what happens where two positions collide. Here the placement is uniform
-# among those in which the bigrams do not touch. Appendix D.1 has outputs $y\in[1,4]$ and unseen words
-# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 this leaves one, the only trigger of the noisy task. Unseen words
-# replace $y$ in the test of Section 5.2.
+# **Beyond the paper.** The paper does not say what happens when two positions collide. We draw the positions uniformly
+# among those at which the bigrams do not touch. Appendix D.1 has outputs $y\in[1,4]$ and unseen words
+# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 this leaves one, the only trigger of the noisy task. In the test of
+# Section 5.2, an unseen word replaces $y$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # The experiments use one bigram $(q,y)$ per sentence and, with noise, one $(q,\tau)$. One choice matters: may fillers
-# be outputs? By the paper's text they may not. Then a model need not follow the arrow, because $y$ is the only output
-# in the sentence. The code calls this rule `"neutral"` and the other one `"outputs allowed"`. [What decides the
-# experiments](appendix_d_seeds.ipynb) shows what depends on it.
+# be outputs? According to the paper's text they may not. A model then need not follow the arrow, because $y$ is the
+# only output in the sentence. Our code calls this rule `"neutral"` and the other one `"outputs allowed"`. [What decides
+# the experiments](appendix_d_seeds.ipynb) shows which results depend on this choice.
 
 # %%
 allowed_task = Task(tokens, triggers, outputs, length, fillers="outputs allowed")
@@ -316,16 +318,16 @@ claim.verdict()
 # We split the sentences into a hundred groups and compute a chi-square test for each. For a uniform distribution, the
 # mean p-value is $\frac12$. As a control we halve the positions.
 #
-# The text does not say what happens when two positions touch. We draw uniformly among the placements that do not touch.
-# Appendix D.1 numbers the words differently: outputs are 1 to 4 and unseen words 5 to 59, which leaves a single
-# trigger. We number triggers first, then outputs, fillers and $\tau$.
+# The paper's text does not say what happens when the two bigrams touch or overlap. We draw uniformly among the
+# placements in which they do not. Appendix D.1 numbers the words differently: outputs are 1 to 4 and unseen words 5 to
+# 59, which leaves a single trigger. We number triggers first, then outputs, fillers and $\tau$.
 #
 # </details>
 #
 # ## What to remember
 # - The label is the word after an earlier occurrence of the final trigger, or the noise word.
-# - Six conditions define the task, and each one excludes something that the others allow.
-# - If fillers are never outputs, presence alone reveals the answer.
+# - Each condition of the task excludes something that the others allow.
+# - If fillers are never outputs, the answer is the only output word in the sentence.
 #
 # ## Exercises
 #
@@ -340,8 +342,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `noise = 0.8`. What changes in the table?
 #    <details><summary>Solution</summary>
 #
-#    Nothing. The label is drawn after the context and does not influence it. Only the fraction of labels $\tau$ grows,
-#    from about 0.2 to about 0.8.
+#    Nothing. The label is drawn after the context and does not influence it. Only the fraction of labels that are
+#    $\tau$ grows, from about 0.2 to about 0.8.
 #
 #    </details>
 #

@@ -2,16 +2,10 @@
 # # Figure 1 · Straight lines, floors, and a loss that grows
 # *Nguyen, Nguyen-Tang: Figure 1, Sections 5.1 and 5.2.*
 #
-# How a model learns is written in the shape of its loss curve. A straight line on a logarithmic axis means that every
-# step removes the same fraction of the error. A curve that levels off has reached a floor, and one that rises
-# forgets. Figure 1 shows five models, and the paper reads one statement from each of these shapes. Do we see the same
-# shapes?
-#
-# ## A tiny example
-#
-# Suppose that a loss halves at every step: 8, 4, 2, 1, … Its logarithm falls by $\ln2$ each time, so the curve is a
-# straight line on a logarithmic axis. This is a *linear rate*. Now suppose that noise adds 1 to this loss: 9, 5, 3, 2,
-# … The curve starts like the first one, and then comes to rest at 1. A third loss grows: 1, 1.2, 1.4, …
+# The shape of a loss curve shows how a model learns. A straight line on a logarithmic axis means that every step
+# removes the same fraction of the error. A curve that levels off has reached a floor, and one that rises belongs to a
+# model that gets worse. Figure 1 shows five models, and the paper draws a conclusion from each of these shapes. Do we
+# see the same shapes?
 
 # %%
 import itertools
@@ -25,6 +19,29 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["red", "door", "seven", "green", "lamp", "door"], at=(2.5, 0.5), lit=[2])
+schematic.arrow(axis, tops[5], tops[2], "learned step by step", bend=-0.4)
+show.figure(
+    fig,
+    name="sentence",
+    caption="The look-up that the models learn.",
+    alt="Six boxes: red, door, seven, green, lamp, door. An arrow leads from the last door back to seven, the "
+    "word after the first door.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. Training learns this look-up step by step. Suppose that each step halves the loss: 8, 4, 2,
+# 1, … The logarithm of the loss then falls by $\ln2$ each time, so on a logarithmic axis the curve is a straight line.
+# This is a *linear rate*. Now suppose that noise adds 1 to this loss: 9, 5, 3, 2, … The curve starts like the first one
+# but levels off at 1. A third loss grows: 1, 1.2, 1.4, …
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -66,18 +83,20 @@ axes[0].set(ylabel="loss")
 show.figure(
     fig,
     name="three-shapes",
-    caption="Three shapes on a logarithmic axis: a loss that halves, the same loss on a floor of 1, and growth.",
+    caption="Three shapes on a logarithmic axis: a loss that halves at every step, the same loss plus 1, and a loss "
+    "that grows.",
     alt="Three panels with dots joined by lines. The first is a falling straight line, the second falls and levels "
     "off, the third rises slowly.",
 )
 
 # %% [markdown]
-# Only the first curve is straight. The second is as steep at first, so we have to look at its end.
+# We see that the first curve is a falling straight line. The second starts almost as steeply but levels off, so we have
+# to look at its end.
 #
 # ## The paper states
 #
-# *Origin* models train three full matrices, and *Reparam* models one number per trigger. [Table
-# 1](table_1_thirteen_models.ipynb) explains the other parts of the names.
+# *Origin* models train three full matrices, *Reparam* models one number per trigger, and Reparam-Linear-W-FA one matrix
+# ([Table 1](table_1_in_one_picture.ipynb) explains the names).
 #
 # ### Rates
 #
@@ -93,8 +112,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The thresholds for bend and straightness, and the correction of the slope for batches, were set when runs had been
-#   seen.
+# We set the thresholds for bend and straightness, and the correction of the slope for the batch, after seeing runs.
 #
 # </details>
 #
@@ -102,9 +120,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Reparam-Linear-FA falls along a straight line of slope $-\eta/\sqrt5$ on a
-# logarithmic axis, and those of Origin-Linear-FA and Reparam-Linear-W-FA fall as fast or faster. Reparam-Softmax-FA
-# stays at $\ln(1+59/e)=3.1226$.
+# **Beyond the paper.** On a logarithmic axis, the loss of Reparam-Linear-FA falls along a straight line of slope
+# $-\eta/\sqrt5$. The losses of Origin-Linear-FA and Reparam-Linear-W-FA fall at least as fast. Reparam-Softmax-FA stays
+# at $\ln(1+59/e)=3.1226$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -116,16 +134,16 @@ show.figure(
 # **The paper states.** Figures 1a and 1d show that for the models that converge to Bayes risk, their convergence rate
 # is indeed linear.
 #
-# **What is true.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
-# That of Origin-Linear-FA falls along a line at first, then ever more slowly, and ends above the Bayes risk.
-# Reparam-Softmax-FA stays near 2.162.
+# **What is true.** On a logarithmic axis, the excess of Reparam-Linear-FA over the Bayes risk falls along a straight
+# line of slope $-\eta$. That of Origin-Linear-FA first falls along a line, then ever more slowly, and ends above 0. The
+# loss of Reparam-Softmax-FA stays near 2.162.
 #
-# **What changed.** The rate is linear for the fully reparameterised model only. Table 1 counts Origin-Linear-FA among
-# the models that converge, but its curve levels off, at the batch of this page and at the paper's.
+# **What changed.** The rate is linear only for the fully reparameterised model. Table 1 counts Origin-Linear-FA among
+# the models that converge, but its curve levels off, with this page's batch and with the paper's.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold for straightness was set when runs had been seen.
+# We set the threshold for straightness after seeing runs.
 #
 # </details>
 #
@@ -148,9 +166,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss. That of the
-# original models ends above its start, at the paper's size far above. In an ordinary loop its growth stops for a while
-# once gradients round to zero; with exact gradients the loss of Origin-Linear-FA grows to the last step.
+# **Beyond the paper.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 along with its population loss. The
+# losses of the original models end above their start, at the paper's size far above. In an ordinary loop, growth stops
+# for a while once gradients round to zero; with exact gradients, the loss of Origin-Linear-FA grows until the last
+# step.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -162,13 +181,12 @@ show.figure(
 # **The paper states.** Figures 1b and 1e indicate that the test loss on unseen output words even *diverges* for
 # original, non-reparameterized models.
 #
-# **What is true.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk, and the original models stay farther
-# above it than a model that does not know which output it is. At rate 0.1, the loss of Origin-Softmax-F grows in the
-# run of the book.
+# **What is true.** On unseen outputs, Reparam-Linear-FA reaches the Bayes risk. The original models stay farther above
+# it than a model that knows the task but not the output. At rate 0.1, the loss of Origin-Softmax-F grows in our run.
 #
-# **What changed.** With the fillers of the paper's text, the loss of Origin-Linear-FA does not grow at the paper's
-# size, but falls a little. With outputs as fillers it grows a little. The shorter run of the book leaves both open, and
-# at the paper's size the growth of Origin-Softmax-F is left open.
+# **What changed.** With the fillers of the paper's text and at the paper's size, the loss of Origin-Linear-FA does not
+# grow but falls slightly. If fillers may be outputs, it grows slightly. Our shorter run decides neither, and at the
+# paper's size our runs do not decide whether the loss of Origin-Softmax-F grows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -191,8 +209,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to
-# $e/(e+59)=0.0440$ for Reparam-Softmax-FA, whose logits do not exceed 1.
+# **Beyond the paper.** On unseen words, the probability of the output tends to 1 for Reparam-Linear-FA. For
+# Reparam-Softmax-FA, whose logits do not exceed 1, it tends to $e/(e+59)=0.0440$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -208,7 +226,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152
+# **Beyond the paper.** On unseen words, the mean probability of $\tau$ tends to 0.8 for Reparam-Linear-FA and to 0.152
 # for Reparam-Softmax-FA.
 #
 # </blockquote>
@@ -216,22 +234,22 @@ show.figure(
 #
 # ## Why it is true
 #
-# *Lines.* The fully reparameterised model moves by the same length at every step, and its loss is close to a multiple
-# of $e^{-\lambda}$ in its number $\lambda$. Therefore the curve is straight. Without noise, five triggers share a
-# step, which makes the line $\sqrt5$ times less steep.
+# *Lines.* The number $\lambda$ of the fully reparameterised model grows by the same amount at every step, and the loss
+# is close to a multiple of $e^{-\lambda}$. Therefore the curve is straight. Without noise, five triggers share a step,
+# which makes the line $\sqrt5$ times less steep.
 #
-# *Floors.* Softmax gives a word at most the attention 1, so its logit never exceeds 1. Full matrices have another
-# floor: with label noise, a gradient from one batch is mostly chance near the optimum, and steps of fixed length
-# follow it around.
+# *Floors.* Softmax attention gives a word a total weight of at most 1, so in a reparameterised model its logit never
+# exceeds 1. Full matrices have another floor: near the optimum, label noise dominates the gradient of a batch, and
+# steps of fixed length follow this noise.
 #
 # *Growth.* The training loss rewards a smaller logit for every word that is not the answer. Full matrices can lower the
 # logits of words that were never answers, one by one, and the loss on these words grows.
 #
 # ## See it run
 #
-# We train all five models from zero at rate 0.1, with five seeds. The *fillers*, the other words of a sentence, are
-# never outputs, as the paper's text says. We also train the Origin models with fillers that may be outputs, and one
-# model with exact gradients.
+# We train all five models from zero with learning rate 0.1 and five seeds. The *fillers*, the other words of a
+# sentence, are never outputs, as in the paper's text. We also train the Origin models with fillers that may be outputs,
+# and one model with exact gradients.
 
 
 # %%
@@ -301,7 +319,7 @@ def panels(name, histories, noise, names, caption, alt):
 
 
 # %% [markdown]
-# A line is the mean over the seeds, and its band spans them. Losses are drawn above their target.
+# Lines are means over the seeds, bands their range. We plot the distance of the population loss from its target.
 
 # %%
 panels(
@@ -309,17 +327,18 @@ panels(
     text[0.0],
     0.0,
     models,
-    "Without label noise. Two reparameterised models fall along straight lines, and Origin-Linear-FA faster than that. "
-    "On unseen words the original models end above their start; Reparam-Linear-W-FA turns and rises, by round-off "
-    "(Figure 9). Dotted: probability 1, which softmax does not reach.",
+    "Without label noise. Left: two reparameterised models follow straight lines, and Origin-Linear-FA falls faster. "
+    "Middle: on unseen words the original models end above their start; Reparam-Linear-W-FA turns and rises because of "
+    "round-off (Figure 9). Right: softmax attention does not reach the probability 1 (dotted).",
     "Three panels. Left: three curves fall steeply on a logarithmic axis, two stay high. Middle: the curve of "
     "Reparam-Linear-FA falls, that of Reparam-Linear-W-FA falls and turns, those of the original models rise. Right: "
     "one probability goes to one, the other stays near 0.04.",
 )
 
 # %% [markdown]
-# Without noise, two reparameterised models fall along straight lines, and Origin-Linear-FA is even faster, because
-# two of its matrices grow at once. On words that were never answers, the Origin models end above their start.
+# Without noise, we see two reparameterised models follow straight lines. The loss of Origin-Linear-FA falls even
+# faster, because two of its matrices grow at once. On words that were never answers, the losses of the Origin models
+# end above their start.
 
 # %%
 panels(
@@ -327,17 +346,19 @@ panels(
     text[alpha],
     alpha,
     models,
-    f"With label noise, α = {alpha}. Only Reparam-Linear-FA is a straight line; the models with trained matrices come "
-    "to rest above the Bayes risk (dotted in the middle panel). On unseen words Origin-Softmax-F rises after a dip.",
-    "Three panels. Left: one straight line falls on a logarithmic axis, two curves bend and come to rest, two stay "
+    f"With label noise, α = {alpha}. Left: only Reparam-Linear-FA follows a straight line to the end; models "
+    "with trained matrices level off above it. Middle: on unseen words Origin-Softmax-F rises after a dip. "
+    "Dotted: the Bayes risk.",
+    "Three panels. Left: one straight line falls on a logarithmic axis, two curves bend and level off, two stay "
     "high. Middle: losses on a linear axis above a dotted line, one of them rising. Right: one probability goes to the "
     "noise level, the other stays below.",
 )
 
 # %% [markdown]
-# With noise, only the fully reparameterised model follows its line to the end. The models with full matrices reach a
-# floor. How straight is each curve? The *bend* compares the late steepness with the early one, so it is 1 for a
-# straight line and 0 for a curve at rest. The *straightness* is the fraction of the variance that a line explains.
+# With noise, we see that only the loss of Reparam-Linear-FA follows a straight line to the end. Models that train full
+# matrices level off. How straight is each curve? The *bend* is the ratio of late to early steepness: 1 for a straight
+# line and 0 for a curve that has levelled off. The *straightness* is the fraction of the variance of the logarithm that
+# a line explains.
 
 
 # %%
@@ -360,7 +381,7 @@ found = {
     if name == linear or slopes == "subtraction"
 }
 show.table(
-    ["model", "α", "slopes", "gradient of ln(excess) per step", "bend", "bend by seed", "straightness"],
+    ["model", "α", "gradients", "slope of ln(excess) per step", "bend", "bend by seed", "straightness"],
     [
         [
             *(name, noise, slopes, mean([one.per_step for one in each]), mean([one.bend for one in each])),
@@ -369,13 +390,14 @@ show.table(
         ]
         for (noise, name, slopes), each in found.items()
     ],
-    caption="How the population loss falls, from below the plateau to 10⁻⁵ or the end: means over the seeds",
+    caption="How the population loss falls, from below the plateau to 10⁻⁵ or to the end of the run: means over the "
+    "seeds",
 )
 
 # %% [markdown]
-# Origin-Linear-FA is straight without noise. With noise, its straightness is far from 1.
+# Without noise, the curve of Origin-Linear-FA is nearly straight. With noise, its straightness is far from 1.
 #
-# Next we measure growth: how does the loss on new answers change in the last half of the run?
+# How does the loss on new answers change in the last half of the run?
 
 # %%
 ways = {
@@ -404,12 +426,13 @@ show.table(
         for (name, way, noise), each in grown.items()
         if name not in (full, softmax)
     ],
-    caption="The loss on unseen words; ends are means over the last quarter of the records and the seeds",
+    caption="The loss on unseen words. The loss at the end is the mean over the last quarter of the recorded values "
+    "and over the seeds",
 )
 
 # %% [markdown]
-# Without noise, both Origin models end above their start. With noise their losses dip first, and then Origin-Softmax-F
-# grows. Origin-Linear-FA stays high above the Bayes risk, but these short runs do not show whether its loss grows.
+# Without noise, both Origin models end above their start. With noise, both losses first dip, and then that of
+# Origin-Softmax-F grows. These short runs do not show whether that of Origin-Linear-FA grows.
 #
 # If fillers may be outputs, the picture is similar:
 
@@ -420,20 +443,20 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
         other[noise],
         noise,
         original,
-        f"The original models with outputs as fillers, α = {noise}: "
-        + ("as above." if noise else "on unseen words both end above their start, as above."),
+        f"The original models if fillers may be outputs, α = {noise}. "
+        + ("On unseen words the losses rise after a dip." if noise else "On unseen words both end above their start."),
         "Two panels. Left, on a logarithmic axis: the curve of Origin-Linear-FA falls, that of Origin-Softmax-F stays "
         "high. Right: losses on unseen words, which "
         + ("dip and then rise a little." if noise else "rise, with some bumps, and stay high."),
     )
 
 # %% [markdown]
-# The Origin models end above their start without noise here as well, and with noise their losses rise after a dip.
+# We see the same without noise, and with noise both losses rise after a dip.
 #
 # ## How we checked
 #
-# Every statement is about several seeds, so we judge interval estimates. The softmax model is the control for rates,
-# and the fully reparameterised model is the control for growth.
+# Every statement is about several seeds, so we judge interval estimates. The controls are Reparam-Softmax-FA for
+# straight lines and Reparam-Linear-FA for growth.
 
 
 # %%
@@ -537,39 +560,39 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Models.* The text names Reparam-Softmax-FA and "original, non-reparameterized models". We take the five models from
-# the authors' code. Reparam-Linear-W-FA has Figure 9 for itself ([Section 5.2](section_5_2_arithmetic.ipynb)); here
-# we show it and do not judge its loss with noise.
+# *Models.* The text names Reparam-Softmax-FA and "original, non-reparameterized models". We take the choice of five
+# models from the authors' code. Figure 9 shows Reparam-Linear-W-FA alone ([Section 5.2](section_5_2_arithmetic.ipynb));
+# here we show its loss with noise without judging it.
 #
-# *Rate.* We measure it from below the plateau of a model that does not know the output, $(1-\alpha)\ln|\mathcal O|$
-# above the target, to $10^{-5}$ or to the end. A bend of one half or more counts as linear or faster; with noise,
-# where the question is whether a loss comes to rest, we require a straightness of 0.9. The theorem's slope is that of
-# the end of the curve, so its check begins where the loss is 0.1 above its target. The triggers of a batch are not
-# equally frequent, which reduces the mean step without noise by about $(|\mathcal Q|-1)/(2\,\text{batch})$; the
-# target, set after a first run, allows for it.
+# *Rate.* We fit the rate from the point where the loss is below the plateau of a model that does not know the output,
+# $(1-\alpha)\ln|\mathcal O|$ above the target, to $10^{-5}$ or to the end of the run. A bend of one half or more counts
+# as linear or faster. With noise, where the question is whether a loss levels off, we require a straightness of 0.9.
+# The theorem's slope is that of the end of the curve, so we check it from where the loss is 0.1 above its target.
+# Without noise, the triggers of a batch are not equally frequent, which reduces the mean step by about the fraction
+# $(|\mathcal Q|-1)/(2\,\text{batch})$. We set the expected slope after a first run, and it takes this into account.
 #
-# *Growth.* A slope above $10^{-5}$ per step in the last half of the run counts as growth. Without noise, the
-# gradients of an ordinary loop round to zero once the loss is small, so we judge the growth of Origin-Linear-FA with
-# exact gradients. The rise of each curve above its minimum is shown and not judged.
+# *Growth.* A slope above $10^{-5}$ per step in the last half of the run counts as growth. Without noise, the gradients
+# of an ordinary loop round to zero once the loss is small, so we judge the growth of Origin-Linear-FA with exact
+# gradients. We show how far each curve rises above its minimum, but do not judge it.
 #
 # *Full size.* With 512 sentences per step and 2000 steps, the loss of Origin-Linear-FA with noise falls along a line
-# for about 500 steps, and in the next 1500 only to a quarter of its value: its bend is 0.58, its straightness 0.69.
-# Origin-Softmax-F leaves its plateau in some runs; whether its loss on new answers grows is open. That of
-# Origin-Linear-FA changes by 0.07 per 1000 steps: it rises if fillers may be outputs, and falls in the mean
-# otherwise.
+# for about 500 steps, and in the next 1500 steps only to a quarter of its value there: its bend is 0.58 and its
+# straightness 0.69. Origin-Softmax-F leaves its plateau in some runs; these do not show whether its loss on new answers
+# grows. That of Origin-Linear-FA changes by 0.07 per 1000 steps: it rises if fillers may be outputs, and falls on
+# average otherwise.
 #
 # </details>
 #
 # ## What to remember
-# - One number that moves at constant speed gives a straight line: the fully reparameterised model has the theorem's
+# - One number that grows at constant speed gives a straight line: the fully reparameterised model has the theorem's
 #   rate.
-# - Steps of fixed length with noisy gradients end on a floor above the lowest loss.
+# - With noisy labels, full matrices trained by steps of fixed length end above the lowest loss.
 # - Without noise, full matrices get worse on words that were never answers while they get better on the task.
 #
 # ## Exercises
 #
-# 1. *By hand.* At $\eta=0.1$ and with five triggers, the loss falls like $e^{-\eta t/\sqrt5}$. How many steps divide
-#    it by 10? How many with noise, where the excess falls like $e^{-\eta t}$?
+# 1. *By hand.* At $\eta=0.1$ and with five triggers, the loss falls like $e^{-\eta t/\sqrt5}$. How many steps divide it
+#    by 10? How many steps with noise and one trigger, where the excess falls like $e^{-\eta t}$?
 #    <details><summary>Solution</summary>
 #
 #    $\ln10\cdot\sqrt5/0.1\approx51$ steps without noise, and $\ln10/0.1\approx23$ with noise.
@@ -579,10 +602,10 @@ claim.verdict()
 #    grow at the end, with rounded and with exact gradients?
 #    <details><summary>Solution</summary>
 #
-#    With exact gradients it grows. In an ordinary loop it comes down at the end, because its gradients have just
-#    rounded to zero. It ends above its start in both.
+#    With exact gradients it grows. In an ordinary loop it falls at the end, because its gradients have just rounded to
+#    zero. In both cases it ends above its start.
 #
 #    </details>
 #
-# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because one of the models fails on new answers only through
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because one of the models fails on new answers only because of
 # rounding.

@@ -2,19 +2,9 @@
 # # Figures 11 and 12 · Two layers that divide the work
 # *Nguyen, Nguyen-Tang: Figures 11 and 12, and the third panels of Figures 10 to 12; Appendix D.2.2.*
 #
-# A transformer has two places in which it can store knowledge, attention and the feed-forward layer. Which of them
-# learns to copy from the sentence, and which learns how often noise comes? If some weights are fixed in the right
-# form, the answer is forced. Does such a division of work make the model good at new words?
-#
-# ## A tiny example
-#
-# In *blue key gold tree key*, attention gives *gold* the logit 3, and no other word a positive one: it predicts
-# *gold*. The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$, and all others 0: it
-# predicts $\tau$. The layers are *separated*. The sum of both has the odds $1:4$ for noise, so $\alpha=0.2$.
-#
-# With attention at 1 instead of 3, the logit of $\tau$ is negative.
-#
-# Then the feed-forward layer does not predict it.
+# A transformer can store knowledge in two places, attention and the feed-forward layer. Which of them learns to copy
+# from the sentence, and which learns how often noise occurs? If we fix some weights in the right form, each layer has
+# its task. Does such a division of work make the model good at new words?
 
 # %%
 import math
@@ -29,6 +19,30 @@ from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["blue", "key", "gold", "tree", "lamp", "key"], at=(2.5, 0.5), lit=[2])
+schematic.arrow(axis, tops[5], tops[2], "logit 3", bend=-0.4)
+show.figure(
+    fig,
+    name="sentence",
+    caption="What attention looks up in the tiny example.",
+    alt="Six boxes: blue, key, gold, tree, lamp, key. An arrow leads from the last key back to gold, the word "
+    "after the first key.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *key* to *gold*, the word
+# after the earlier *key*. Attention gives *gold* the logit 3 and no other word a positive one, so it predicts *gold*.
+# The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$ and all other words 0, so it
+# predicts $\tau$. The layers are *separated*. In the sum of both, the odds of noise are $1:4$, so $\alpha=0.2$.
+#
+# With 1 instead of 3, the logit of $\tau$ is negative, and the feed-forward layer does not predict it.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -116,26 +130,29 @@ def draw(name, title, caption):
 
 
 # %% [markdown]
-# We train with $V$ and $F$ in the paper's form and draw the mean logits of every run.
+# We train with $V$ and $F$ in the form of Lemma 4.1, and plot the mean logits of every run.
 
 # %%
 draw(
-    only_w, "Figure 11", "Attention (above) and the feed-forward layer (below) both predict their token, in every run."
+    only_w,
+    "Figure 11",
+    "Attention (upper row) and the feed-forward layer (lower row) both predict their word in every run.",
 )
 
 # %% [markdown]
-# With $W$ trained as a matrix, both layers come to predict their token: the solid curves lie on the dashed ones.
+# With $W$ trained as a matrix, both layers learn to predict their word: we see its logit (solid) meet the largest one
+# (dashed).
 
 # %%
 draw(
     full,
     "Figure 12",
-    "Straight lines of slope η: η t above, η t + γ̂ below, where at first another logit, 0, is "
-    "larger at the lowest noise level. Curves of several runs lie on each other.",
+    "Straight lines of slope η: η t in the upper row, η t + γ̂ in the lower row. There another logit, 0, is larger at "
+    "first at the lowest noise level. Curves of several runs coincide.",
 )
 
 # %% [markdown]
-# With one number instead of $W$, the logits are straight lines.
+# With one number instead of $W$, we see the logits follow straight lines.
 #
 # ## The paper states
 #
@@ -152,9 +169,9 @@ draw(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With outputs as fillers, at the paper's size and $\alpha=0.8$, attention does not predict $y$ on
-# up to seventeen sentences in a hundred, and below on one or two in a thousand. The model fixes $V$ as well as $F$, so
-# the figure does not show that $F$ alone is sufficient. We do not judge this suggestion.
+# **Beyond the paper.** If fillers may be outputs, then at the paper's size attention fails to predict $y$ on up to 17 %
+# of the sentences at $\alpha=0.8$, and on 0.1 to 0.2 % at lower noise levels. The model fixes $V$ as well as $F$, so
+# the figure does not show that fixing $F$ alone is sufficient. We do not judge this suggestion here.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -170,21 +187,23 @@ draw(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The logits are $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$, as the proof of Theorem 4.5
-# has it.
+# **Beyond the paper.** The logits are $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$, as in the proof of Theorem
+# 4.5.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# In the paper's form, $F$ contains no word other than $\tau$, so it cannot favour $y$, and attention must. Attention
-# could favour $\tau$, but need not, since $F$ does. With one number, the logits are $\eta t$ at $y$ and $\eta
-# t+\hat\gamma$ at $\tau$, so the layers are separated as soon as $\eta t>\max(0,-\hat\gamma)$.
+# In the form of Lemma 4.1, $F$ writes only to $\tau$, so it cannot favour $y$, and attention must. Attention could
+# favour $\tau$, but need not, since $F$ does. With one number, the logits are $\eta t$ at $y$ and $\eta t+\hat\gamma$
+# at $\tau$, where $\hat\gamma$ is the log-odds of $\tau$ among the labels. The layers are therefore separated as soon
+# as $\eta t>\max(0,-\hat\gamma)$.
 #
 # ## See it run
 #
-# Means can hide single sentences, so we count on how many the layers are separated, condition (8).
+# Means can hide individual sentences, so we count the sentences on which the layers are separated (condition (8) of the
+# paper).
 
 # %%
 show.table(
@@ -199,8 +218,8 @@ show.table(
             (origin, "as in the paper's text", histories),
         )
     ],
-    caption="Fraction of sentences, by run, on which the layers are separated: attention is largest at y and the "
-    "feed-forward layer at τ, condition (8)",
+    caption="Fraction of sentences, by run, on which the layers are separated: the largest logit of attention is at "
+    "y, and that of the feed-forward layer at τ",
 )
 
 # %% [markdown]
@@ -208,7 +227,7 @@ show.table(
 #
 # ## How we checked
 #
-# "Perfect" means every sentence, in every run. The Origin model, and a model before its first step, are the controls.
+# "Perfect" means every sentence in every run. The controls are the Origin model and an untrained model.
 
 # %%
 claim = Claim("in-context-reasoning/figure-11")
@@ -221,8 +240,8 @@ for alpha in levels:
 claim.verdict()
 
 # %% [markdown]
-# For Figure 12, we compare the path with the line, and check that the difference of the two logits is the odds of a
-# whole number of labels.
+# For Figure 12, we compare the path of the logits with the line, and check that the difference of the two logits is the
+# log-odds of a whole number of labels.
 
 
 # %%
@@ -283,16 +302,17 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Size.* $M=2048$ sentences as in the paper, a third of its 100 epochs, three runs; at full size all epochs and five
-# runs. Figure 12's model moves one number, so it takes a quarter of the batch and of the epochs.
+# *Size.* We use $M=2048$ sentences as in the paper, a third of its 100 epochs, and three runs; at full size, all epochs
+# and five runs. The model of Figure 12 trains one number, so it gets a quarter of the batch and of the epochs.
 #
-# *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64: its gradient is about
-# $e^{-\lambda}$, the difference of two numbers of order one, and drowns in rounding near $\lambda=20$ in float32 and
-# near 40 in float64. We compare the walk with the line up to $\eta t=36$, and show where a float32 walk ends.
-# $\hat\alpha$ must be within the Hoeffding radius that is exceeded once in a thousand times.
+# *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64, because its gradient is about
+# $e^{-\lambda}$, the difference of two numbers of order one. Rounding errors dominate it from about $\lambda=20$ in
+# float32 and about 40 in float64. We compare the path with the line up to $\eta t=36$, and show where a float32 run
+# ends. The fraction $\hat\alpha$ of labels that are $\tau$ must be within the Hoeffding radius that is exceeded with
+# probability 0.001.
 #
-# *Fillers that may be outputs.* The fraction of separated sentences rises at first and falls later. With 100 epochs,
-# attention lost up to seventeen sentences in a hundred at $\alpha=0.8$.
+# *Fillers that may be outputs.* The fraction of separated sentences first rises and then falls. After 100 epochs,
+# attention failed on up to 17 % of the sentences at $\alpha=0.8$.
 #
 # </details>
 #
@@ -300,7 +320,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figures-10-to-12-third -->
 # <blockquote>
 #
-# **Figures 10 to 12 (Losses of the models whose layers are looked at)** *Appendix D.2.2; Sections 5.2 and 5.3*
+# **Figures 10 to 12 (Losses of the models of Figures 10 to 12)** *Appendix D.2.2; Sections 5.2 and 5.3*
 #
 # **The paper states.** All three models successfully generalize to *in-distribution* sentences. When all three matrices
 # are trained without reparameterization, they collectively fail to generalize to unseen output words. If only $V$ and
@@ -311,17 +331,17 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** This is what Section 5.3 says of ReLU models; neither captions nor text say what the third
-# panels show. On trained outputs Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen words
-# the first stays there, and the other two end above a model that does not know the output, Origin-Linear-FA by far the
-# most. At $\alpha=0.8$, and in this short run at 0.5 as well, Origin-Linear-FA does not come near on trained outputs
-# either.
+# **Beyond the paper.** This is what Section 5.3 says about ReLU models; neither the captions nor the text say what the
+# third panels show. On trained outputs, Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen
+# words, Reparam-Linear-FA stays there, and the losses of the other two models end above that of a model that does not
+# know the output, by far the highest being that of Origin-Linear-FA. At $\alpha=0.8$, and in this short run also at
+# 0.5, Origin-Linear-FA does not come near the Bayes risk on trained outputs either.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Neither captions nor text say what the third panels show. In the authors' code they show two losses, so we compare
-# the losses with what Sections 5.2 and 5.3 say about such models.
+# Neither the captions nor the text say what the third panels show. According to the authors' code, they show two
+# losses, so we compare these losses with what Sections 5.2 and 5.3 say about such models.
 
 # %%
 fig, axes = show.axes(1, 3, width=9.0, height=3.2)
@@ -338,15 +358,15 @@ axes[2].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
 show.figure(
     fig,
     name="third-panels",
-    caption="Losses of the three models, a curve for each run, on trained outputs ('population') and on words that "
+    caption="Losses of the three models, with one curve per run, on trained outputs ('population') and on words that "
     "were never outputs ('unseen'). Thin horizontal line: the Bayes risk.",
-    alt="Three panels, each with a bundle of curves near a horizontal line; those of Reparam-Linear-W-FA on unseen "
-    "words and, with more noise, of Origin-Linear-FA on trained ones lie higher, and those of Origin-Linear-FA on "
-    "unseen words far above all others.",
+    alt="Three panels, each with a bundle of curves near a horizontal line. The curves of Reparam-Linear-W-FA on "
+    "unseen words and, with more noise, of Origin-Linear-FA on trained words are higher, and those of "
+    "Origin-Linear-FA on unseen words are far above all others.",
 )
 
 # %% [markdown]
-# On trained outputs, the reparameterised models are near the Bayes risk. On new words, Origin-Linear-FA is far above
+# On trained outputs, we see the reparameterised models near the Bayes risk. On new words, Origin-Linear-FA is far above
 # all others.
 
 # %%
@@ -359,7 +379,7 @@ show.table(
         for name in linear
         for words, found in (("trained", ends), ("unseen", unseen))
     ],
-    caption="Fraction of the gap from the plateau, 1, to the Bayes risk, 0, that is left at the end of each run",
+    caption="Fraction of the gap that remains at the end of each run, from 1 on the plateau to 0 at the Bayes risk",
 )
 
 # %%
@@ -382,15 +402,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Near means at most half of the gap from the plateau of a model that does not know the output, to fail means above
-# that plateau, and perfect means within a hundredth of the gap. We show where the Origin model ends on trained
-# outputs and do not judge it: Section 5.3 makes its statement for ReLU attention.
+# The *plateau* is the loss of a model that does not know the output, and the *gap* is its distance from the Bayes risk.
+# "Near" means that less than half of the gap remains, "to fail" means to end above the plateau, and "perfect" means
+# that at most 0.01 of the gap remains. We show where the Origin model ends on trained outputs without judging it,
+# because Section 5.3 makes its statement for ReLU attention.
 #
 # </details>
 #
 # ## What to remember
-# - If $F$ can only favour the noise word, attention learns to copy and $F$ learns the noise.
-# - This holds on every sentence, whether $W$ is a matrix or one number.
+# - If $F$ can favour only the noise word, attention learns to copy and $F$ learns the noise.
+# - In our runs this holds on every sentence, whether we train $W$ as a matrix or one number.
 # - Separated layers do not make a model good at new words.
 #
 # ## Exercises
@@ -405,7 +426,7 @@ claim.verdict()
 #    outputs? And on new words?
 #    <details><summary>Solution</summary>
 #
-#    On trained outputs it does. On new words it stays as far above the plateau as before.
+#    On trained outputs it does. On new words its loss stays as far above the plateau as before.
 #
 #    </details>
 #

@@ -2,17 +2,9 @@
 # # Figures 3, 4 and 5 · Losses at two rates
 # *Nguyen, Nguyen-Tang: Figures 3, 4 and 5, Appendix D.2.1.*
 #
-# A larger learning rate can help or harm. Long steps can carry a model off a plateau on which short steps get lost,
-# and they can also throw it off a solution that it had found. The paper shows examples of both. Which models need
-# long steps, and which suffer from them?
-#
-# ## A tiny example
-#
-# Near a minimum, steps of fixed length cannot settle. A number that should be 0.2, and moves by 0.5 per step from 0,
-# swings between 0 and 0.5. With steps of 0.1 it stays within 0.1 of its target.
-#
-# We train five models from zero at two rates, without noise and at three noise levels, and begin with
-# Origin-Softmax-FA.
+# A larger learning rate can help or harm. Long steps can carry a model off a plateau on which short steps get stuck,
+# and they can also throw it off a solution that it had found. The paper shows examples of both. Which models need long
+# steps, and which suffer from them?
 
 # %%
 import math
@@ -23,6 +15,29 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["red", "door", "seven", "green", "lamp", "door"], at=(2.5, 0.5), lit=[2])
+schematic.arrow(axis, tops[5], tops[2], "score λ", bend=-0.4)
+show.figure(
+    fig,
+    name="sentence",
+    caption="The look-up of the task and its score.",
+    alt="Six boxes: red, door, seven, green, lamp, door. An arrow leads from the last door back to seven, the "
+    "word after the first door.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. Suppose that the best score for this look-up is $\lambda=0.25$. Steps of fixed length cannot
+# settle there: from 0, steps of 0.5 end by swinging between 0 and 0.5, and steps of 0.1 between 0.2 and 0.3.
+#
+# We train five models from zero at two rates, without noise and at three noise levels. We begin with Origin-Softmax-FA.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -101,28 +116,29 @@ def panels(name, title, caption, seen):
 
 
 # %% [markdown]
-# Losses on trained outputs are on the left, and losses on new words on the right.
+# In each figure, the losses on trained outputs are on the left and those on new words on the right.
 
 # %%
 panels(
     "Origin-Softmax-FA",
     "Figure 3, by a guess",
     "Only the larger rate leaves the plateau.",
-    "Above, population losses rest on plateaus; below they leave these one after the other. Unseen losses rise.",
+    "In the upper row, population losses rest on plateaus; in the lower row, they leave them one after the other. "
+    "Unseen losses rise.",
 )
 
 # %% [markdown]
-# At the smaller rate, the losses stay on plateaus. At the larger rate, they leave them one after the other.
+# At the smaller rate, we see the losses stay on plateaus. At the larger rate, they leave these plateaus one after the
+# other.
 #
 # ## The paper states
 #
-# The captions of Figures 3 and 4 are missing in our text of the paper, so we infer the models from what the text says
-# about them.
+# Our copy of the paper lacks the captions of Figures 3 and 4, so we infer from the text which models they show.
 #
 # <!-- claim in-context-reasoning/figure-3 -->
 # <blockquote>
 #
-# **Figure 3 (Losses of a model whose caption is lacking (probably Origin-Softmax-FA))** *Appendix D.2.1*
+# **Figure 3 (Losses of a model without a caption, probably Origin-Softmax-FA)** *Appendix D.2.1*
 #
 # **The paper states.** For some models such as Origin-Softmax-FA, larger learning rates are better and seem to allow
 # the model to escape bad saddle points.
@@ -131,10 +147,10 @@ panels(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The larger rate leaves the plateau of a model that knows no output,
-# $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$, and the smaller one does not in the time there is. The caption is
-# missing in our text of the paper, which may be an error of the extraction. We infer from the text that the figure
-# shows this model.
+# **Beyond the paper.** At the larger rate, the loss leaves the plateau of a model that does not know the output,
+# $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$. At the smaller rate, it does not leave the plateau in our runs. Our copy
+# of the paper lacks the caption, perhaps because of an extraction error. We infer from the text that the figure shows
+# this model.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -150,10 +166,9 @@ panels(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The caption is missing in our text of the paper, which may be an error of the extraction. Three
-# models are left that the other figures do not show: Origin-Linear-F, which, started at zero, never leaves its saddle;
-# Origin-ReLU-FA, which learns the trained outputs and loses the others; and Reparam-ReLU-FA, which reaches both
-# targets.
+# **Beyond the paper.** Our copy of the paper lacks the caption, perhaps because of an extraction error. Three models
+# appear in no other figure: Origin-Linear-F, which never leaves its saddle when started at zero; Origin-ReLU-FA, which
+# learns the trained outputs but fails on unseen ones; and Reparam-ReLU-FA, which reaches both targets.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -165,44 +180,46 @@ panels(
 # **The paper states.** The population losses converge at $\eta=0.1$ and do not at $\eta=0.5$. On unseen outputs the
 # model does not generalise at all.
 #
-# **What is true.** With the fillers of the text, the losses converge at $\eta=0.1$. At $\eta=0.5$ those with label
-# noise end higher, and the noiseless one converges in most runs. On unseen outputs the model does not generalise at
-# all.
+# **What is true.** With the fillers of the paper's text, the losses converge at $\eta=0.1$. At $\eta=0.5$ the losses
+# with label noise end higher, and the noiseless loss converges in most runs. On unseen outputs the model does not
+# generalise at all.
 #
-# **What changed.** Without label noise the loss is restless at $\eta=0.5$ in one run of four, unless outputs may be
-# fillers, and only with slopes by subtraction, as an ordinary loop has them. With exact slopes it converges.
+# **What changed.** Without label noise and with the fillers of the paper's text, the loss fails to settle at $\eta=0.5$
+# in only one run of four, and only if gradients are computed by subtraction, as in an ordinary loop. With exact
+# gradients it converges.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# On a plateau, gradients are small and noisy. A long step leaves the region in which they cancel. Near a solution,
-# the length of a step limits how close a model comes. Without label noise, rounded gradients can then point anywhere,
-# and a step of full length along them leaves the solution.
+# On a plateau, gradients are small and noisy, and successive short steps cancel. A long step can leave this region.
+# Near a solution, the length of a step limits how close a model comes. Without label noise, the gradients near a
+# solution consist largely of rounding errors, and a step of full length along them leaves the solution.
 #
 # ## See it run
 #
-# Three models remain for Figure 4, and they behave differently. Origin-Linear-F starts on a saddle
-# ([Section 5](section_5_variants.ipynb)):
+# Figure 4 may show any of three models, which behave differently. Origin-Linear-F starts on a saddle ([Section
+# 5](section_5_variants.ipynb)):
 
 # %%
 panels(
     "Origin-Linear-F",
     "Figure 4, one candidate",
-    "The plateau is never left.",
-    "At both rates population losses come to rest on plateaus, and unseen losses rise.",
+    "The losses never leave the plateau.",
+    "At both rates, population losses come to rest on plateaus, and unseen losses rise.",
 )
 
 # %% [markdown]
-# It never leaves its plateau. Origin-ReLU-FA learns the trained outputs only:
+# It never leaves its plateau. Origin-ReLU-FA learns only the trained outputs:
 
 # %%
 panels(
     "Origin-ReLU-FA",
     "Figure 4, another candidate",
-    "Population losses come down, unseen losses stay above the plateau.",
-    "Population losses come down, that without noise to 0. Unseen losses stay high; below, that without noise is wild.",
+    "Population losses fall, unseen losses stay above the plateau.",
+    "Population losses fall, without noise to 0. Unseen losses stay high; in the lower row, the one without noise "
+    "fluctuates strongly.",
 )
 
 # %% [markdown]
@@ -212,24 +229,24 @@ panels(
 panels(
     "Reparam-ReLU-FA",
     "Figure 4, a third candidate",
-    "Both losses go to the target.",
-    "Left and right all curves fall alike to flat levels, and do so faster below.",
+    "Both losses reach the target.",
+    "On both sides, all curves fall to flat levels, faster in the lower row.",
 )
 
 # %% [markdown]
-# All its losses reach their targets, faster at the larger rate. Figure 5 shows Origin-ReLU-F:
+# All its losses reach their targets, and do so faster at the larger rate. Figure 5 shows Origin-ReLU-F:
 
 # %%
 panels(
     "Origin-ReLU-F",
     "Figure 5",
-    "With noise the larger rate ends higher; unseen losses stay above the plateau.",
-    "Population losses come down, below with bumps; unseen losses stay high, and below they are restless.",
+    "With noise, the losses end higher at the larger rate; unseen losses stay above the plateau.",
+    "Population losses fall, in the lower row with bumps. Unseen losses stay high, and fluctuate in the lower row.",
 )
 
 # %% [markdown]
-# With noise, the larger rate ends higher. Without noise, we train longer, also with exact gradients and with
-# *fillers*, the other words of a sentence, that may be outputs.
+# With noise, the losses end higher at the larger rate. Without noise, we train longer, and also try exact gradients,
+# and *fillers* (the other words of a sentence) that may be outputs.
 
 # %%
 alone = ["Origin-ReLU-F"]
@@ -256,18 +273,20 @@ axis.legend()
 show.figure(
     fig,
     name="spikes",
-    caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32. With outputs as fillers, and slopes by subtraction, "
-    "the loss is restless. (Losses below $10^{-12}$ are drawn there.)",
-    alt="Three curves on a logarithmic axis. Two fall to the lower edge. That with outputs as fillers has high spikes.",
+    caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32. With gradients by subtraction, the loss has "
+    "spikes, until the end if fillers may be outputs. Losses below $10^{-12}$ are drawn at the lower edge.",
+    alt="Three curves on a logarithmic axis. The exact one falls to the lower edge. The others have high spikes, the "
+    "one with outputs as fillers until the end.",
 )
 
 # %% [markdown]
-# With fillers that may be outputs, high spikes appear. The other two curves fall to the lower edge.
+# With exact gradients, we see the loss fall to the lower edge. With gradients by subtraction it has high spikes, which
+# last until the end if fillers may be outputs.
 #
 # ## How we checked
 #
-# We measure which fraction of the gap between the plateau and the lowest loss is left. Each candidate for Figure 4
-# must match its row of Table 1.
+# We measure which fraction of the gap between the plateau and the lowest loss remains. Each candidate for Figure 4 must
+# match its row of Table 1.
 
 # %%
 claim = Claim("in-context-reasoning/figure-3")
@@ -339,23 +358,24 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Figure 3.* The larger rate must have closed half of the gap at every noise level, and the smaller one must have
-# nine tenths left.
+# *Figure 3.* At every noise level, training must close half of the gap at the larger rate, and leave at least 90 % of
+# it at the smaller rate.
 #
-# *Figure 5.* Near is as in [Table 1](table_1_thirteen_models.ipynb). A noiseless loss that has converged does not go
-# back up, so we take its highest point in the second half of the run: more than a tenth of the gap means that it does
-# not converge. With label noise, the larger rate must end at least 0.02 of the gap higher, in the mean over the noise
-# levels. We show single ends and do not judge them. These thresholds were set after first runs, and one was dropped:
-# that the end at $\alpha=0.8$ must not be near its target, which differs between seeds and processors.
+# *Figure 5.* "Near" has the same meaning as in [Table 1](table_1_thirteen_models.ipynb). A noiseless loss that has
+# converged does not go back up, so we take its highest point in the second half of the run: if it is more than a tenth
+# of the gap, the loss does not converge. With label noise, the losses at the larger rate must end at least 0.02 of the
+# gap higher on average over the noise levels. We show the individual final losses without judging them. We set these
+# thresholds after first runs, and dropped another one, that the final loss at $\alpha=0.8$ must not be near its target,
+# because this differs between seeds and processors.
 #
-# *Size.* One seed here, five at full size; gradients by subtraction in float32. Without noise, the loss at the
-# larger rate is restless in one run of four.
+# *Size.* We use one seed here and five at full size, and compute gradients by subtraction in float32. Without noise,
+# the loss at the larger rate fails to settle in one run of four.
 #
 # </details>
 #
 # ## What to remember
-# - Long steps can free a model from a plateau, and they keep it from settling.
-# - Origin-ReLU-F without noise converges at the larger rate in most runs; rounding can make it restless.
+# - Long steps can free a model from a plateau, but they keep it from settling.
+# - Origin-ReLU-F without noise converges at the larger rate in most runs; rounding can keep it from settling.
 #
 # ## Exercises
 #
@@ -369,7 +389,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `steps = 200`. Does Origin-Softmax-FA still leave its plateau at the larger rate?
 #    <details><summary>Solution</summary>
 #
-#    Not at every noise level: training is too short, and the check of Figure 3 fails.
+#    Not at every noise level. Training is too short, and the check of Figure 3 fails.
 #
 #    </details>
 #

@@ -2,8 +2,8 @@
 # # Figures 6, 7 and 8 · Models that stop at a floor
 # *Nguyen, Nguyen-Tang: Figures 6, 7 and 8, Appendix D.2.1.*
 #
-# Three models have everything they need except one wire: their feed-forward layer does not see what attention found.
-# With label noise they cannot reach the lowest possible loss. How far can we train them?
+# Three models lack one connection: their feed-forward layer does not see what attention collected. With label noise
+# they cannot reach the lowest possible loss. How close can they come?
 
 # %%
 import math
@@ -28,17 +28,17 @@ schematic.arrow(axis, tops[4], noise, "feed-forward layer: γ, whatever λ is", 
 show.figure(
     fig,
     name="wire",
-    caption="A feed-forward layer that sees the final word alone gives the noise word a fixed logit.",
+    caption="A feed-forward layer that does not see what attention collected gives the noise word a fixed logit.",
     alt="Five boxes: red, door, seven, green, door. One arrow leads from the last door back to seven, with the logit "
     "lambda; another one to a separate box with tau, with the logit gamma.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. *Seven* gets the logit $\lambda$, $\tau$ the fixed logit $\gamma$. Let half of the labels be
-# $\tau$, so $\gamma=0$, and let 58 other words have the logit 0. The loss is $-\frac12\lambda+\ln(e^\lambda+59)$. It is
-# lowest at $e^\lambda=59$, where it is 2.73, four times the Bayes risk $\ln2=0.69$. A larger $\lambda$ serves *seven*
-# and starves $\tau$.
+# after the earlier *door*. *Seven* has the logit $\lambda$, and $\tau$ has the fixed logit $\gamma$. Let half of the
+# labels be $\tau$, so $\gamma=0$, and let 58 other words have the logit 0. The loss is
+# $-\frac12\lambda+\ln(e^\lambda+59)$. It is lowest at $e^\lambda=59$, where it is 2.73, about four times the Bayes risk
+# $\ln2\approx0.69$. A larger $\lambda$ raises the probability of *seven* but lowers that of $\tau$.
 #
 # ## The paper states
 #
@@ -55,8 +55,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** No logit of an output exceeds 1, and that of $\tau$ stays at $\gamma$. Losses on unseen words
-# are the same as on trained ones.
+# **Beyond the paper.** No output has a logit above 1, and the logit of $\tau$ stays at $\gamma$. Losses on unseen words
+# are the same as on trained words.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -74,8 +74,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The noisy losses stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen
-# words are the same as on trained ones.
+# **Beyond the paper.** The noisy losses stop falling at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on
+# unseen words are the same as on trained words.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -93,22 +93,22 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The noisy losses stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$, as with ReLU. Losses
-# on unseen words are the same as on trained ones.
+# **Beyond the paper.** The noisy losses stop falling at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$, as with ReLU
+# attention. Losses on unseen words are the same as on trained words.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # Take one bigram per sentence and $N$ words besides $\tau$. With linear or ReLU attention, we minimise the expected
-# loss $-(1-\alpha)\lambda-\alpha\gamma+\ln(e^\lambda+e^\gamma+N-1)$. Its minimum is at
-# $e^\lambda=\frac{1-\alpha}\alpha(e^\gamma+N-1)$, and with $\gamma=\ln\frac\alpha{1-\alpha}$ it is
+# loss $-(1-\alpha)\lambda-\alpha\gamma+\ln(e^\lambda+e^\gamma+N-1)$. It is lowest at
+# $e^\lambda=\frac{1-\alpha}\alpha(e^\gamma+N-1)$, and for $\gamma=\ln\frac\alpha{1-\alpha}$ its minimum is
 #
 # $$L_{\text{Bayes}}+\alpha\ln\big(1+(N-1)e^{-\gamma}\big).$$
 #
-# With softmax attention the weights sum to one, so no logit of an output exceeds 1. The lowest loss is at $\xi_y=1$,
-# where it is $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$, and without noise $\ln(1+(N-1)/e)$. We never used which
-# word $y$ is, so unseen words have the same loss.
+# With softmax attention the weights sum to 1, so the logit $\xi_y$ of the output is at most 1. The loss is lowest at
+# $\xi_y=1$, where it is $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$, and without noise $\ln(1+(N-1)/e)$. We did not
+# use which word $y$ is, so unseen words have the same loss.
 #
 # ## See it run
 
@@ -180,19 +180,19 @@ def panels(name, title, caption):
 
 
 # %% [markdown]
-# We draw both losses at both rates.
+# We plot the losses on trained and on unseen words at both learning rates.
 
 # %%
 panels("Reparam-Softmax-F", "Figure 6", "Losses stop far above the Bayes risk, and are the same on unseen words.")
 
 # %% [markdown]
-# We see that softmax attention stops far above its target, with and without noise.
+# We see that the losses of softmax attention stop falling far above their targets, with and without noise.
 
 # %%
 panels("Reparam-ReLU-F", "Figure 7", "The noiseless loss vanishes, the noisy ones stop at their floors.")
 
 # %% [markdown]
-# We see the noiseless loss of ReLU attention vanish, while the noisy losses stop at their floors.
+# We see the noiseless loss of ReLU attention tend to 0, while the noisy losses stop at their floors.
 
 # %%
 panels("Reparam-Linear-F", "Figure 8", "As with ReLU.")
@@ -201,8 +201,9 @@ panels("Reparam-Linear-F", "Figure 8", "As with ReLU.")
 # We see the same for linear attention.
 #
 # ## How we checked
-# At the smaller rate the losses must end at their floors, on unseen words as well. At both rates at least half of the
-# gap to the target must remain. As a control, the noiseless loss must come nearer.
+# At the smaller rate, the losses must end at their floors, also on unseen words. At both rates, they must end at least
+# half of the gap above their targets. As a control, the noiseless loss of ReLU and linear attention must come closer to
+# its target.
 
 
 # %%
@@ -262,16 +263,17 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # We run each model under both rules for fillers (see [What decides the experiments](appendix_d_seeds.ipynb)), with one
-# seed here and five at full size. Fillers make no difference. At the larger rate $\lambda$ swings around its best value
-# in steps of a half, so we only require the loss to stay above. The gap is $(1-\alpha)\ln|\mathcal O|$, that of a model
-# that does not know the output. The ReLU models train only because of a shift of $10^{-8}$ inside ReLU, which the paper
-# does not mention. At a score of 0 the gradient of ReLU is 0, and the model would stay there.
+# seed here and five at full size. The fillers make no difference. At the larger rate, $\lambda$ swings around its best
+# value in steps of 0.5, so we require only that the loss stays above its target. The gap is $(1-\alpha)\ln|\mathcal
+# O|$, the distance of a model that does not know the output from the target. The ReLU models train only because of a
+# shift of $10^{-8}$ inside ReLU, which the paper does not mention. Without it, the derivative of ReLU at a score of 0
+# is 0, and the model would never leave its start.
 #
 # </details>
 #
 # ## What to remember
-# - Without the attended sum, the logit of $\tau$ is fixed, and $\lambda$ cannot serve both words.
-# - Softmax limits the logits of outputs to 1, so its floor is higher still.
+# - If $F$ does not see what attention collected, the logit of $\tau$ is fixed, and no $\lambda$ suits both words.
+# - Softmax attention limits the logit of the output to 1, so its floor is even higher.
 #
 # ## Exercises
 #
@@ -284,9 +286,9 @@ claim.verdict()
 # 2. *Predict, then run.* Set `tokens = 15`. Which floors move?
 #    <details><summary>Solution</summary>
 #
-#    All except 0. With fewer other words, $(N-1)e^{-\gamma}$ is smaller, and the noisy floors are lower. The softmax
-#    floor falls because fewer words compete.
+#    All except 0. With fewer other words, $(N-1)e^{-\gamma}$ is smaller, so the noisy floors are lower. The softmax
+#    floors are also lower, because fewer words compete.
 #
 #    </details>
 #
-# Back to [Lemma 4.1](lemma_4_1_noisy.ipynb), which has the missing wire.
+# Back to [Lemma 4.1](lemma_4_1_noisy.ipynb), which has the missing connection.

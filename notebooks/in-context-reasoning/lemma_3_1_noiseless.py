@@ -2,8 +2,8 @@
 # # Lemma 3.1 · One look-up solves the noiseless task
 # *Nguyen, Nguyen-Tang: Lemma 3.1, Section 3.1; Lemma A.1 and its remark, Appendix A.1.*
 #
-# To reason in context, a model must use what the sentence in front of it says, even about words that it has never seen
-# together. The simplest case is a look-up: where did the last word occur before, and what came after it? Can one
+# To reason in context, a model must use what the current sentence says, even if it has never seen these words together
+# before. The simplest case is a look-up: where did the last word occur before, and what came after it? Can one
 # attention head do this exactly, and with which weights? The rest of the chapter asks whether training finds these
 # weights.
 
@@ -15,6 +15,7 @@ import torch
 from attention_theory.in_context_reasoning.certified.sentences import certify_logits, certify_scores, certify_signs
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
+from attention_theory.in_context_reasoning.descent import descend_noiseless
 from attention_theory.in_context_reasoning.embedding import embedding, random_units
 from attention_theory.in_context_reasoning.model import Architecture, Pass, Weights, dense_forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
@@ -62,8 +63,8 @@ def run(at: torch.Tensor, architecture: Architecture = linear, on: Sentences = s
 # > red **door** *seven* green lamp **door** → ?
 #
 # You probably guess *seven*, and you need not know what a door is. You look for an earlier occurrence of the last word
-# and copy what came after it. A head can do the same if every position carries two codes, one for the word at that
-# position and one for the word *before* it. The query uses the first code of the last position, and the keys use the
+# and copy what came after it. An attention head can do the same if every position carries two codes, one for the word
+# at that position and one for the word *before* it. The head compares the first code of the last position with the
 # second codes of all positions.
 
 # %%
@@ -82,17 +83,17 @@ show.figure(
     fig,
     name="look-up",
     caption="The last word, door, is compared with the word before each position. Position 3 matches, and attention "
-    "copies the word there.",
+    "copies seven, the word at this position.",
     alt="Two rows of boxes: the words red, door, seven, green, lamp, door, and below each the word before it. An "
     "arrow leads from the last door to the third box of the lower row, which holds door as well, and another one from "
     "there up to seven. Below, the scores: lambda at the third position, 0 elsewhere.",
 )
 
 # %% [markdown]
-# We see a single match, at position 3. Let its score be $\lambda$, which counts as a vote for the word at that
-# position. Then *seven* gets the *logit* (the score of a next word) $\lambda$, and in a vocabulary of twelve words the
-# eleven other words get the logit 0. The probability of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is
-# $\ln(1+11e^{-\lambda})$:
+# We see an arrow from the final *door* to the only match, and from there to *seven*, the word after the earlier *door*.
+# The match has the score $\lambda$, which counts as a vote for *seven*. In a vocabulary of twelve words, *seven* then
+# has the *logit* (its score as the next word) $\lambda$, and the eleven other words have the logit 0. The probability
+# of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is $\ln(1+11e^{-\lambda})$:
 #
 # | $\lambda$ | 0 | 1 | 5 | 10 |
 # | --- | --- | --- | --- | --- |
@@ -100,17 +101,18 @@ show.figure(
 # | loss | 2.48 | 1.62 | 0.07 | 0.0005 |
 #
 # The sharper the look-up, the closer the loss comes to 0. If *door seven* occurs twice, there are two votes, and
-# $2\lambda$ takes the place of $\lambda$.
+# $2\lambda$ replaces $\lambda$.
 #
-# Three things could break the look-up. A second word after *door* would collect votes as well. Codes that overlap would
-# leak votes to other words. And with a negative $\lambda$, ReLU attention sees nothing. We try all three below.
+# Three things could break the look-up. A different word after another *door* would also collect votes. Overlapping
+# codes would leak votes to other words. With a negative $\lambda$, ReLU attention would see nothing. We try all three
+# below.
 #
 # ## The paper states
 # Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as a previous word. All these codes are
 # orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input $x_h=E(z_h)+\tilde E(z_{h-1})$; the
-# sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$ acts on what attention collects, and
-# $U$ reads logits from the result. The last word is the trigger $q$, one of a set $\mathcal Q$. The output is $y$, and
-# the bigram $(q,y)$ occurs $C_{q,y}$ times.
+# sentence ends at $H$. The score of position $h$ is $x_H^\top Wx_h$. The matrix $V$ acts on what attention collects,
+# and $U$ reads the logits off the result. The last word is the trigger $q$, one of a set $\mathcal Q$. The output is
+# $y$, and the bigram $(q,y)$ occurs $C_{q,y}$ times.
 #
 # <!-- claim in-context-reasoning/lemma-3-1 -->
 # <blockquote>
@@ -125,8 +127,9 @@ show.figure(
 #
 # <details><summary>Slips (3)</summary>
 #
-# - On a sentence with $z_{H-1}=q$, which the letter of Definition 2.1 allows, the trigger has the logit $\lambda_q$
-#   too, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition means conditions on $z_{1:H}$, which exclude it.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, position $H$ has the score
+#   $\lambda_q$, so the trigger also has the logit $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The
+#   definition is meant to put its conditions on $z_{1:H}$, which exclude such sentences.
 # - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
 # - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
 #   $e_y$ and $\mathbb 1\{j=y\}$.
@@ -144,30 +147,29 @@ show.figure(
 # **The paper states.** Under Assumption 2.2 and the reparameterization in Lemma 3.1, for all $h\in[H]$ in a sentence
 # with trigger word $q$, we obtain $x_H^\top Wx_h=\lambda_q\mathbb 1\{z_{h-1}=q\}$.
 #
-# <details><summary>Slips (1)</summary>
+# </blockquote>
 #
-# - The word after an earlier trigger is the output only if $z_{H-1}$ is no trigger. The letter of Definition 2.1 allows
-#   $z_{H-1}=q$, and then position $H$ has the score $\lambda_q$.
+# <blockquote>
 #
-# </details>
+# **Beyond the paper.** The lemma also holds if $z_{H-1}=q$. Then position $H$ has the score $\lambda_q$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # We take the terms of $W$ one by one. The term $\lambda_kE(k)\tilde E(k)^\top$ compares both the last word and the word
-# before position $h$ with $k$, so it scores $\lambda_k$ where both words match and 0 elsewhere. Because the sentence
-# ends in $q$, only the term for $q$ matters, which is Lemma A.1. With $V=I$, each position adds its score to the logit
-# of its word. In a sentence of the task, only $y$ follows $q$, and it does so $C_{q,y}$ times. Therefore $y$ has the
-# logit $\lambda_qC_{q,y}$, and the $N-1$ other words have the logit 0. Scores are never negative, so ReLU changes
-# nothing.
+# before position $h$ with $k$. It gives the score $\lambda_k$ where both words are $k$, and 0 elsewhere. Because the
+# sentence ends in $q$, only the term for $q$ matters, which is Lemma A.1. With $V=I$, each position adds its score to
+# the logit of its word. In a sentence of the task, only $y$ follows $q$, and it does so $C_{q,y}$ times. Therefore $y$
+# has the logit $\lambda_qC_{q,y}$, and the $N-1$ other words have the logit 0. Scores are never negative, so ReLU
+# changes nothing.
 #
-# The argument assumes that the trigger is not also the second-to-last word. Otherwise the trigger follows itself and
-# gets a logit of $\lambda_q$.
+# The step from scores to logits assumes that the trigger is not also the second-to-last word. Otherwise the trigger
+# follows itself and also gets the logit $\lambda_q$.
 #
 # ## See it run
-# We draw 500 sentences with one, two or three bigrams $(q,y)$, and randomly rotated codes. First we compute the scores,
-# both for $W$ and for each of its terms alone, and the logit of a trigger that follows itself.
+# We draw 500 sentences with one, two or three bigrams $(q,y)$, and use randomly rotated codes. First, we compute the
+# scores for $W$ and for each of its terms alone, and the logit of a trigger that follows itself.
 
 # %%
 after_trigger = torch.zeros(sentences.tokens.shape, dtype=torch.float64)
@@ -183,10 +185,13 @@ for k in range(triggers):
 doubled = sentences.tokens.clone()
 doubled[:, -2] = sentences.trigger
 apart = sentences.tokens[:, -3] != sentences.trigger  # else the trigger would follow itself twice
-own_logit = run(scales, on=Sentences(doubled, sentences.trigger, sentences.output)).logits[rows, sentences.trigger]
+with_double = run(scales, on=Sentences(doubled, sentences.trigger, sentences.output))
+own_logit = with_double.logits[rows, sentences.trigger]
+expected_double = torch.zeros(doubled.shape, dtype=torch.float64)
+expected_double[:, 1:] = scales[sentences.trigger][:, None] * (doubled[:, :-1] == sentences.trigger[:, None])
 
 # %% [markdown]
-# Then we compute the logits and, at four values of $\lambda$, the loss, which we compare with its closed form.
+# Then we compute the logits, and compare the loss at four values of $\lambda$ with its closed form.
 
 # %%
 expected = torch.zeros(count, tokens, dtype=torch.float64)
@@ -212,17 +217,17 @@ axis.legend()
 show.figure(
     fig,
     name="loss",
-    caption="Loss of the transformer (markers) and its closed form (lines), by the number C of bigrams (q, y). It "
-    "decreases like $(N-1)e^{-C\\lambda}$.",
-    alt="Three straight falling lines on a logarithmic axis, steeper for larger C, with the markers exactly on them.",
+    caption="Loss of the transformer (markers) and its closed form (lines), for each number C of bigrams (q, y). For "
+    "large λ it decreases like $(N-1)e^{-C\\lambda}$.",
+    alt="Three falling lines on a logarithmic axis, steeper for larger C, with the markers on them.",
 )
 
 # %% [markdown]
 # The markers are on the lines. Two bigrams double the steepness of the line and three bigrams triple it, because each
-# copy has a vote.
+# bigram adds a vote.
 #
-# Now we break the look-up in three ways: with a negative scale under ReLU, with a second word $n$ after the trigger,
-# and with codes in too few dimensions.
+# Now we break the look-up in three ways: with a negative $\lambda$ under ReLU, with a different word $n$ after another
+# occurrence of the trigger, and with codes in too few dimensions.
 
 # %%
 negative = cross_entropy(run(-20 * alike, Architecture("relu")).logits, sentences.output).losses.mean()
@@ -232,7 +237,7 @@ free = (sentences.tokens[:, :3] != sentences.trigger[:, None]).all(dim=1)
 single = free & (bigram_count(extra, sentences.trigger, sentences.output) == 1)
 second = run(20 * alike, on=Sentences(extra, sentences.trigger, sentences.output))
 rival = cross_entropy(second.logits, sentences.output).losses[single].mean()
-leaky = run(scales, using=random_units(tokens, 3 * tokens // 2, seeds[4])).logits
+leaky = run(scales, using=random_units(tokens, 3 * tokens // 2, seeds[4]))
 
 at_q = run(scales).logits[rows, sentences.trigger]
 astray = (at_q - scales[sentences.trigger] * copies).abs().min()
@@ -240,18 +245,17 @@ without_scale = (run(scales).scores - after_trigger).abs().max()
 
 # %% [markdown]
 # ## How we checked
-# For both lemmas, we compare every score, logit and loss with its formula. The three broken versions are the controls.
-# The two slips in the paper's proofs must also fail. In small tasks we also run every sentence, and computer algebra
-# extends the result to every $\lambda\ge0$.
+# For both lemmas, we compare every score, logit and loss with its formula. The three broken versions are controls and
+# must fail, and so must the two slips in the paper's proofs. In small tasks we also run every sentence, and computer
+# algebra extends the result to every $\lambda\ge0$.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-a-1")
 score_error = (run(scales).scores - expected_scores).abs().max().item()
 claim.at_most("scores minus λ 1{previous word is q}, largest", score_error, 1e-12)
 claim.at_most("each term of W alone, largest error", terms, 1e-12, of="proof")
-own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
-claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
-claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
+claim.close("the trigger at H - 1 as well: scores minus the same", with_double.scores, expected_double, atol=1e-12)
+claim.control.close("d = 1.5 N: scores minus the same", leaky.scores, expected_scores, atol=1e-12)
 claim.number("scores, largest error", score_error)
 claim.certified("seven words: the score, in sentences of every length", certify_scores(Task(7, 3, 2)))
 claim.verdict()
@@ -269,7 +273,10 @@ claim.at_most("loss at λ = 20", means[-1], 1e-7)
 claim.equal("ReLU at λ = -20: loss is ln N", negative, math.log(tokens), tolerance=1e-12)
 claim.control.at_most("ReLU at λ = -20: loss falls", negative, 1e-7)
 claim.control.at_most("a second bigram (q, n), C = 1: loss at λ = 20", rival, 1e-7)
-claim.control.close("d = 1.5 N: logits minus λ C 1{j = y}", leaky, expected, atol=1e-12)
+claim.control.close("d = 1.5 N: logits minus λ C 1{j = y}", leaky.logits, expected, atol=1e-12)
+own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
+claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
+claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
 claim.misprint.at_most("sketch: scores minus 1{previous word is q}, largest", without_scale, 1e-12, of="proof")
 claim.misprint.at_most("logit at q minus λ C, smallest", astray, 1e-12, of="proof")
 claim.certified("the logits of every sentence of six words; the loss", certify_logits(Task(6, 2, 2, 6)))
@@ -280,7 +287,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/remark-a-1-linear -->
 # <blockquote>
 #
-# **Appendix A.1 (Any activation that is linear on the right)** *Appendix A.1*
+# **Appendix A.1 (Any activation that is linear for positive scores)** *Appendix A.1*
 #
 # **The paper states.** Lemma A.1 indicates that the attention scores are always non-negative. As a result, for both
 # linear and ReLU attention $\sigma(x_H^\top Wx_h)=x_H^\top Wx_h$. Hence, it suffices to prove Lemma 3.1 and our
@@ -288,21 +295,23 @@ claim.verdict()
 # $c>0$, $x\ge0$.
 #
 # **What is true.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
-# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, descent from $\lambda_0=0$ has the same path if the
-# gradient takes a positive slope at 0, and then the exponent is multiplied by $c$.
+# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, under equal distributions of $C$, descent from
+# $\lambda_0=0$ follows the same path if the derivative of $\sigma$ at 0 is set to a positive number, and then the
+# exponent is multiplied by $c$. In general, $c\lambda$ makes the steps of length $c\eta$, and the exponent is $c\eta m$
+# if $c\eta m\le2$.
 #
-# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not say which slope the
-# gradient takes there. ReLU has the slope 0 at 0 in common software, and descent does not start. The argument does not
-# reach Theorem 3.4, where all of $W$ is trained and scores have both signs; with slope 1 at 0, its limit is the same
-# for another reason.
+# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
+# there. Common software sets that of ReLU to 0, and then descent never starts. The argument does not apply to Theorem
+# 3.4, where all of $W$ is trained and scores have both signs; with derivative 1 at 0, the limit is the same for another
+# reason.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# No score is negative, so it does not matter what an activation does to the left of 0. To the right, a factor $c$
-# multiplies all scores, which has the same effect as replacing $\lambda$ by $c\lambda$. We try six such activations in
-# the noiseless and in the noisy task. We compare them with three others: a square, which is not linear to the right of
-# 0; the hyperbolic tangent, which is bounded; and softplus, which is not 0 at 0, so that every word gets attention.
+# No score is negative, so it does not matter what an activation does to negative numbers. For positive scores, a factor
+# $c$ has the same effect as replacing $\lambda$ by $c\lambda$. We try six such activations in the noiseless and in the
+# noisy task. We compare them with three others: the square, which is not linear for positive numbers; the hyperbolic
+# tangent, which is bounded; and softplus, which is not 0 at 0, so every word gets attention.
 
 # %%
 relu, elu = torch.relu, torch.nn.functional.elu
@@ -355,10 +364,11 @@ losses_at_10 = {
 }
 
 # %% [markdown]
-# The paper also says that its later results need a proof for linear attention only. Training is one of them, and there
-# a slope counts, not only a value. At $\lambda=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not say which
-# slope the gradient takes at 0. We train the scales by normalised steps, with the gradients of automatic
-# differentiation. The sentences are the same for every trigger, so that the counts have equal distributions.
+# The paper also says that it suffices to prove its later results for linear attention. Some of these are about
+# training, where the derivative of $\sigma$ matters as well as its value. At $\lambda=0$ every score is 0, and
+# $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative at 0. We train the scales by normalised steps, with
+# gradients from automatic differentiation. The sentences are the same for every trigger, so the counts have equal
+# distributions.
 
 # %%
 first = sentences.trigger == 0
@@ -382,7 +392,7 @@ def walked(activation) -> torch.Tensor:
 
 
 # %% [markdown]
-# We walk twice: with the slope $c$ at 0, and with the slope that the software takes there.
+# We train twice: once with the derivative $c$ at 0, and once with the derivative that the software uses there.
 
 
 # %%
@@ -396,14 +406,35 @@ paths = {name: walked(from_the_right(activation, c)) for name, (c, activation) i
 off_line = {name: (at - line).abs().max() for name, at in paths.items()}
 as_usual = {name: walked(activation).min() for name, (_, activation) in activations.items()}
 show.table(
-    ["activation", "slope at 0 from the right", "slope of the software"],
+    ["activation", "derivative at 0 from the right", "derivative in software"],
     [[name, paths[name].min(), as_usual[name]] for name in activations],
-    caption=f"The smallest scale after {walk} steps, by the slope that the gradient takes at 0",
+    caption=f"The smallest scale after {walk} steps, by the derivative used at 0",
 )
 
 # %% [markdown]
-# With the slope from the right all six walk along the same line, and the loss after the walk is that of linear
-# attention at $c\lambda$. With the slopes of the software two of them, ReLU and the absolute value, do not move at all.
+# With the derivative from the right, the scales of all six follow the same line, and the final loss is that of linear
+# attention at $c\lambda$. With the software's derivatives, the scales of two of them, ReLU and the absolute value, do
+# not move at all.
+#
+# If the output follows one trigger always once and another always three times, the path depends on $c$. Then $c\lambda$
+# takes steps of length $c\eta$.
+
+# %%
+unequal = torch.eye(3, dtype=torch.float64)[[0, 2]]  # counts 1 and 3
+
+
+def walk_unequal(c: float, rate: float) -> torch.Tensor:
+    """c λ after 400 normalised steps in λ from 0, for the activation c x."""
+    at, counts = torch.zeros(2, dtype=torch.float64), torch.tensor([1.0, 3.0], dtype=torch.float64)
+    for _ in range(400):
+        slope = counts * (tokens - 1) / ((counts * c * at).exp() + tokens - 1)
+        at = at + rate * slope / slope.norm()
+    return c * at
+
+
+linear_path = descend_noiseless(unequal, 0.1, 400, tokens - 1)[-1]
+long_steps = descend_noiseless(unequal, 0.3, 400, tokens - 1)[-1]
+paths_apart = (walk_unequal(3, 0.1) / 3 - linear_path).abs().max()
 
 # %%
 claim = Claim("in-context-reasoning/remark-a-1-linear")
@@ -411,6 +442,8 @@ claim.at_most("slope c at 0: λ minus η t/√|Q|, largest", off_line, 1e-9)
 claim.printed.above("slope of the software at 0: smallest λ after the walk", as_usual, 0)
 claim.at_most("logits minus those of linear attention at c λ, largest", same, 1e-12)
 claim.at_most("loss at λ = 10 over its closed form at c λ, minus 1, largest", losses_at_10, 1e-9)
+claim.close("counts 1 and 3, c = 3: c λ minus λ of steps of length c η", walk_unequal(3, 0.1), long_steps, atol=1e-9)
+claim.control.at_most("counts 1 and 3, c = 3: λ minus that of c = 1, largest", paths_apart, 1e-9)
 claim.control.at_most("not linear on the right: logits minus those of linear attention", unlike, 1e-12)
 for name, activation in others.items():
     claim.number(f"{name}: loss at λ = 10", loss_under(activation).mean())
@@ -427,7 +460,11 @@ claim.verdict()
 # the gradient takes at 0 for $\lambda_q=0$. Under equal distributions of $C$ all these are equal, and negative if that
 # slope is positive. Each normalised step then adds $\eta/\sqrt{|\mathcal Q|}$ to every scale. The loss is that of Lemma
 # 3.1 at $c\lambda$, so its exponent is multiplied by $c$. If the slope at 0 is 0, the gradient is 0 and no step moves.
-# $\square$
+#
+# In general, let $\Lambda=c\lambda$. For $\lambda>0$ the slope in $\lambda_q$ is $c$ times that of linear attention at
+# $\Lambda_q$. The factor drops out of the direction of a step, so $\Lambda$ takes the normalised steps of length
+# $c\eta$ of linear attention. The exponent $c\eta m$ is that of [many triggers](many_triggers.ipynb) at the rate
+# $c\eta$. $\square$
 #
 # </details>
 #
@@ -450,12 +487,12 @@ claim.verdict()
 #    one half when $e^{2\lambda}=11$, at $\lambda=\frac12\ln11\approx1.20$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `tokens = 15`. How do the lines in the figure move where the loss is small?
+# 2. *Predict, then run.* Set `tokens = 15`. How do the lines in the figure move at large $\lambda$?
 #    <details><summary>Solution</summary>
 #
-#    They move up by the factor $14/11\approx1.27$ and stay equally steep, because the loss is then close to
-#    $(N-1)e^{-C\lambda}$. At $\lambda=5$ and $C=1$ it is 0.090 instead of 0.071.
+#    The loss rises by the factor $14/11\approx1.27$ and the lines keep their steepness, because the loss is then close
+#    to $(N-1)e^{-C\lambda}$. At $\lambda=5$ and $C=1$ it is 0.090 instead of 0.071.
 #
 #    </details>
 #
-# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), where training has to find $\lambda$, and we ask how fast it does so.
+# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), because training has to find $\lambda$, and we want to know how fast.

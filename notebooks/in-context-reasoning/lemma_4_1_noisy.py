@@ -4,7 +4,7 @@
 #
 # A sentence ends in a word that occurred before, and the word that followed it there comes next again. Sometimes,
 # however, a fixed noise word comes instead, and nobody can know when. The best we can do is to give both words their
-# true probabilities. Which part of a transformer with one layer can know the output, and which part the noise?
+# true probabilities. In a one-layer transformer, which part can predict the output, and which part the noise?
 
 # %%
 import math
@@ -42,7 +42,7 @@ for place, role in ((1, "trigger"), (2, "output"), (4, "trigger"), (5, "noise"),
 show.figure(
     fig,
     name="sentence",
-    caption="What attention sees from the last word: the word after the earlier trigger, but not the noise word.",
+    caption="From the last word, attention sees the word after an earlier trigger, but not the noise word.",
     alt="Nine boxes: red, door, seven, green, door, tau, lamp, door and a question mark. A blue arrow leads from the "
     "last door to seven, with the score lambda, and an orange arrow to tau, with lambda minus lambda.",
 )
@@ -50,8 +50,8 @@ show.figure(
 # %% [markdown]
 # We see the arrow from the final *door* to *seven*, the word after an earlier *door*. A second look-up, with a negative
 # sign, keeps attention away from $\tau$. Attention gives *seven* the logit $\lambda$. The feed-forward layer gives
-# $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. The other 11 of 13 words keep the
-# logit 0:
+# $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. In a vocabulary of 13 words, the other
+# 11 have the logit 0:
 #
 # | $\lambda$ | *seven* | $\tau$ | the other 11 words together | loss above the smallest possible loss |
 # | --- | --- | --- | --- | --- |
@@ -90,13 +90,15 @@ show.figure(
 #
 # <details><summary>Slips (4)</summary>
 #
-# - The paper sums $C_{q,y}$ to $H-1$ in Section 2 and to $H$ in the appendices. Both are equal, since $z_H=q\ne y$.
+# - The paper sums $C_{q,y}$ up to $H-1$ in Section 2 and up to $H$ in the appendices. The two sums are equal, since
+#   $z_H=q\ne y$.
 # - The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$". It should be $1\le C\le H$, as
-#   the data model has it. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
-# - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
-# - On a sentence with $z_{H-1}=q$, which the letter of Definition 2.1 allows, $\tau$ has the logit
-#   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition means
-#   conditions on $z_{1:H}$, which exclude it.
+#   in the data model. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
+# - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, because $\tau=N+1$ is the only word with a
+#   nonzero logit.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, $\tau$ has the logit
+#   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition is
+#   meant to put its conditions on $z_{1:H}$, which exclude such sentences.
 #
 # </details>
 #
@@ -106,11 +108,11 @@ show.figure(
 #
 # **Beyond the paper.** The logits are $\xi_{A,j}=\lambda C\,\mathbb 1\{j=y\}$ and $\xi_{F,j}=(\gamma+\lambda
 # C)\,\mathbb 1\{j=\tau\}$, so $L(\lambda,\gamma)=\mathbb E\ln\big(1+e^\gamma+(N-1)e^{-C\lambda}\big)-\alpha\gamma$.
-# This is continuous in $(e^{-\lambda},\gamma)$, also at $e^{-\lambda}=0$, so the two limits may be taken in any order.
+# This is continuous in $(e^{-\lambda},\gamma)$, even at $e^{-\lambda}=0$, so we may take the two limits in any order.
 # At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is $L_{\text{Bayes}}+\mathbb
 # E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$. The paper calls the attended sum in the input of $F$ sufficient and
-# important. It is not necessary: $V=I_d+E(\tau)\tilde E(q)^\top$ and $F=\gamma E(\tau)E(q)^\top$ give the same logits
-# without it.
+# important. It is not necessary, because $V=I_d+E(\tau)\tilde E(q)^\top$ and $F=\gamma E(\tau)E(q)^\top$ give the same
+# logits without it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -129,9 +131,9 @@ show.figure(
 # ## Why it is true
 # In $W$, the term $E(q)\tilde E(q)^\top$ is the look-up, and $-E(q)E(\tau)^\top$ cancels the score of every $\tau$ that
 # follows a trigger. In $F$, the code $\tilde E(q)$ recognises what attention collected and gives $\tau$ the logit
-# $\lambda C$. The term with $E(q)$ adds $\gamma$, because the last word is $q$. We conclude that $\tau$ is always
-# $\gamma$ above $y$. For large $\lambda$ both are far above the other words. We never used the distribution of the
-# sentences or $\alpha<\frac12$, only $C\ge1$.
+# $\lambda C$. The term with $E(q)$ adds $\gamma$, because the last word is $q$. Therefore the logits of $\tau$ and $y$
+# always differ by $\gamma$. For large $\lambda$ both are far above those of the other words. We did not use the
+# distribution of the sentences or $\alpha<\frac12$, only $C\ge1$.
 #
 # <details><summary>Proof of Lemma 4.1</summary>
 #
@@ -211,19 +213,20 @@ axis.legend()
 show.figure(
     fig,
     name="excess",
-    caption="The transformer's loss above the Bayes risk falls geometrically in λ at every noise level, down to "
-    "rounding. Values below 10⁻¹⁷ are drawn at the lower edge.",
+    caption="At every noise level, the transformer's loss above the Bayes risk falls exponentially in λ, until "
+    "rounding errors dominate. Values below 10⁻¹⁷ are drawn at the lower edge.",
     alt="Four nearly parallel straight lines falling on a logarithmic axis from about 1 to 1e-16.",
 )
 
 # %% [markdown]
-# We see four nearly parallel lines: the excess over the Bayes risk falls geometrically in $\lambda$, until rounding
+# We see four nearly parallel lines: the excess over the Bayes risk falls exponentially in $\lambda$, until rounding
 # stops it near $10^{-16}$.
 #
 # ## How we checked
-# We compare the logits of both layers and the loss with their closed forms. Five changes break the construction, for
-# example hiding from the feed-forward layer what attention collected, or removing $(q,y)$ from the sentence. With
-# another $V$, a feed-forward layer that does not see it can give the same logits.
+# We compare the logits of both layers and the loss with their closed forms. As controls, we break the construction in
+# five ways. For example, we hide from the feed-forward layer what attention collected, or remove $(q,y)$ from the
+# sentence. With a different $V$, even a feed-forward layer that does not see what attention collected can give the same
+# logits.
 
 # %%
 gamma = odds(0.3)
@@ -313,8 +316,8 @@ claim.certified("the logits of every sentence of six words; the excess", certify
 claim.verdict()
 
 # %% [markdown]
-# For the smallest possible loss, we minimise over all logits by L-BFGS. A prediction that does not know $y$ cannot
-# reach it.
+# To find the smallest possible loss, we minimise over all logits by L-BFGS. As a control, a prediction that does not
+# know $y$ must not reach it.
 
 
 # %%
@@ -364,7 +367,7 @@ claim.control.at_most("α = 0.8, τ and y with equal probabilities: excess", exc
 claim.verdict()
 
 # %% [markdown]
-# For Remark 4.2 we change the counts and the noise level. A sentence without $(q,y)$ is the control.
+# For Remark 4.2, we vary the counts and the noise level. The control is a sentence without $(q,y)$.
 
 # %%
 constant = sample_sentences(task, count, seeds[5], copies=1, noise_copies=1)
@@ -387,36 +390,37 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The paper writes that the best strategy is to "predict $\tau$ and $y$ with the same probabilities". We read this as
-# the label's probabilities, $\alpha$ and $1-\alpha$. Equal probabilities are best at $\alpha=\frac12$ only.
+# the probabilities of the label, $\alpha$ and $1-\alpha$. Equal probabilities are best only at $\alpha=\frac12$.
 #
-# The certificate runs every sentence of a small task. A solver proves for all $\alpha$, $C$, $\lambda$ and $N$ that the
-# excess is at most $(N-1)e^{-\lambda}$. The five changes are a wrong $\gamma$; $\kappa=0$; a $\tau$ after another word,
-# which linear attention gives a negative score; the trigger at $H-1$, where it follows itself; and $C=0$, where the
-# limit in the paper's proof is false.
+# For a small task, we check the construction on every sentence. A solver proves for all $\alpha$, $C$, $\lambda$ and
+# $N$ that the excess is at most $(N-1)e^{-\lambda}$. The five controls are a wrong $\gamma$; $\kappa=0$, where the
+# feed-forward layer sees only the last input; a $\tau$ after another word, which linear attention gives a negative
+# score; the trigger at $H-1$, where it follows itself; and $C=0$, where the limit in the paper's proof is false.
 #
 # </details>
 #
 # ## What to remember
 # - Attention predicts the output, the feed-forward layer predicts the noise word, and their logits differ by $\gamma$.
-# - The scale $\lambda$ lifts both above the other words, and the loss tends to the Bayes risk.
-# - Here $\tau$ keeps up with $y$ because the feed-forward layer sees what attention collected.
+# - As $\lambda$ grows, both logits rise above those of the other words, and the loss tends to the Bayes risk.
+# - In this construction, the logit of $\tau$ keeps up with that of $y$ because the feed-forward layer sees what
+#   attention collected.
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $\alpha=\frac12$ and $N=12$. How large must $\lambda$ be for $C=1$ so that the other words together
+# 1. *By hand.* Let $\alpha=\frac12$, $N=12$ and $C=1$. How large must $\lambda$ be so that the other words together
 #    have a probability of at most $0.01$?
 #    <details><summary>Solution</summary>
 #
 #    Here $\gamma=0$, so $y$ and $\tau$ have the logit $\lambda$, and the other words have the probability
-#    $11/(2e^\lambda+11)$. This is at most $0.01$ when $e^\lambda\ge 99\cdot11/2=544.5$, that is $\lambda\ge6.30$.
+#    $11/(2e^\lambda+11)$. This is at most $0.01$ when $e^\lambda\ge 99\cdot11/2=544.5$, so $\lambda\ge6.30$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `tokens = 15`. How does the figure change?
 #    <details><summary>Solution</summary>
 #
-#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by $13/11\approx1.18$,
-#    so the lines move up a little and stay equally steep.
+#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by the factor
+#    $13/11\approx1.18$, so the lines move up a little and keep their steepness.
 #
 #    </details>
 #
-# Next: [joint descent](joint_descent.ipynb), because training has to find both numbers at once, and we ask how fast.
+# Next: [joint descent](joint_descent.ipynb), because training has to find these numbers, and we want to know how fast.

@@ -2,10 +2,10 @@
 # # Beyond Theorem 3.2 · Any number of triggers comes into balance
 # *Our addition to Theorem 3.2 of Nguyen and Nguyen-Tang (Section 3.2, Appendix A.2).*
 #
-# Several look-ups share one training budget, since each step of training has a fixed length. If the words that they
-# look up are repeated equally often, they share it equally, and the paper's proof covers this case. What happens if one
-# is repeated more often than another? We prove that training then finds the best possible way to share, exactly as
-# long as its steps are not too long.
+# Several look-ups share one training budget, because each training step has a fixed length. If the words that they look
+# up are repeated equally often, they share the budget equally, and the paper's proof covers this case. What happens if
+# one word is repeated more often than another? We prove that training then finds the best way to share, provided that
+# the steps are not too long.
 
 # %%
 import torch
@@ -23,13 +23,31 @@ from attention_theory.in_context_reasoning.task import Task, draw_labels, sample
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Three scales $a,b,c$ have the loss $e^{-a}+e^{-b}+e^{-2c}$, and a step may move the point $(a,b,c)$ by the length 1.
-# The loss is about $e^{-\mu}$, where $\mu$ is the smallest of $a$, $b$ and $2c$. The step $(\frac23,\frac23,\frac13)$
-# has the length 1 and adds $\frac23$ to all three, and no step adds more to the smallest. Normalised gradient descent
-# does not know this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["key", "gold", "tree", "key", "gold", "key"], at=(2.5, 0.5), lit=[1, 4])
+schematic.arrow(axis, tops[5], tops[1], "c for each", bend=-0.3)
+schematic.arrow(axis, tops[5], tops[4], bend=-0.3)
+show.figure(
+    fig,
+    name="two-votes",
+    caption="The bigram key gold occurs twice, so gold gets two votes of c.",
+    alt="Six boxes: key, gold, tree, key, gold, key. Two arrows lead from the last key, one to each gold, with "
+    "the score c.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see arrows from the final *key* to *gold*, the word after
+# each earlier *key*. With the scale $c$ for this trigger, *gold* has the logit $2c$. Two other triggers with scales $a$
+# and $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and
+# $2c$ decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to
+# $a$, $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not
+# know this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
 #
 # | step | $a$ and $b$ | $2c$ | added to the smallest |
 # | --- | --- | --- | --- |
@@ -38,7 +56,7 @@ from bookpress import Claim, show
 # | 3 | 1.72 | 3.10 | 0.66 |
 # | 4 | 2.39 | 3.77 | 0.67 |
 #
-# The third scale gets ahead, its slope falls, and the others catch up. With steps of length 4 this goes wrong.
+# The exponent $2c$ gets ahead, its gradient shrinks, and the others catch up. Steps of length 4 fail:
 
 # %%
 fig, axes = show.axes(1, 2, width=7.5, height=2.8)
@@ -58,35 +76,37 @@ _ = axes[0].legend()
 show.figure(
     fig,
     name="race",
-    caption="The three exponents of the tiny example. Left: short steps bring them into balance. Right: with long "
-    "steps they swing about it for ever.",
+    caption="The exponents of the tiny example. Left: with short steps, all grow equally fast in the end. Right: with "
+    "long steps, 2c keeps jumping ahead, and a and b grow more slowly than they could.",
     alt="Two panels with two rising curves each. On the left both become straight and parallel to a dotted line. On "
     "the right one rises by leaps with rests between them, and the other falls behind the dotted line.",
 )
 
-# %% [markdown] On the left we see two parallel lines. On the right $2c$ leaps ahead in every second step and rests in
-# between, and $a$ and $b$, which decide the loss, fall behind the dotted line.
+# %% [markdown]
+# On the left, the two lines become parallel to the dotted one. On the right, $2c$ leaps ahead in every second step,
+# while $a$ and $b$, which decide the loss, fall behind the dotted line.
 #
 # ## The statement
-# For each trigger $q$, let $C_q$ be the smallest count that occurs after it. A count is how often the output follows
-# the trigger in a sentence. The best way to share adds $\eta m$ to every $C_q\lambda_q$ in each step, with
-# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$.
+# Trigger $q$ has the scale $\lambda_q$, and steps have the length $\eta$. A *count* is how often the output follows the
+# trigger in a sentence; let $C_q$ be the smallest count for trigger $q$. The best way to share adds $\eta m$ to every
+# $C_q\lambda_q$ in each step, with $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$.
 #
 # <!-- claim in-context-reasoning/many-triggers -->
 # <blockquote>
 #
 # **Beyond Theorem 3.2 (Any number of triggers comes into balance)** *Section 3.2; Appendix A.2*
 #
-# Let $C_q$ be the smallest count after $q$, $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$, and start normalised descent anywhere.
-# If $\eta m\le2$, then $-\frac1t\ln L(\lambda_t)\to\eta m$, and no steps of length $\eta$ do better; if $\eta m<2$,
-# $L(\lambda_t)\,e^{\eta mt}$ stays between two positive numbers. For every $\eta$, $-\ln L(\lambda_t)=\eta
-# m\sum_{i<t}\cos\theta_i+O(1)$, where $\theta_i$ is the angle between the gradient and $(1/C_q)_q$. For $\eta m>2$ the
-# balance $\theta=0$ repels, and the limit map has a cycle of two whose exponent is smaller.
+# Let $C_q$ be the smallest count after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Start normalised descent anywhere.
+# If $\eta m\le2$, then $-\frac1t\ln L(\lambda_t)\to\eta m$, and no other steps of length $\eta$ give a larger limit. If
+# $\eta m<2$, then $L(\lambda_t)\,e^{\eta mt}$ stays between two positive numbers. For every $\eta$, $-\ln
+# L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1)$, where $\theta_i$ is the angle between the negative gradient and
+# $(1/C_q)_q$. For $|\mathcal Q|\ge2$ and $\eta m>2$ the balance $\theta=0$ is unstable, and the limit map has a cycle
+# of length two with a smaller exponent.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# This settles what the paper says about the training rule:
+# This decides a remark in the paper:
 #
 # <!-- claim in-context-reasoning/remark-distribution-agnostic -->
 # <blockquote>
@@ -95,29 +115,30 @@ show.figure(
 #
 # **The paper states.** The update rule (5) can be implemented without the knowledge of the distribution of $z$.
 #
-# **What is true.** With one trigger, or if counts have the same distribution after every trigger, the path needs no
-# such knowledge. With other distributions it does, and so does the exponent of the loss, which is $\eta m$ for $\eta
-# m\le2$.
+# **What is true.** With one trigger, or if counts have the same distribution after every trigger, the path does not
+# depend on this distribution. Otherwise it does, and so does the exponent of the loss, which is $\eta m$ if $|\mathcal
+# Q|=1$ or $\eta m\le2$.
 #
-# **What changed.** The scales depend on the smallest count after each trigger. From $\eta m>2$ on, the scales can
-# overtake each other, and the exponent can be smaller than $\eta m$.
+# **What changed.** The scales depend on the smallest count $C_q$ after each trigger, through
+# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. With several triggers and $\eta m>2$ the scales can overtake each other, and the
+# exponent can be smaller than $\eta m$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Late in training only the ratios of slopes matter. Divide each slope by its value in balance, and call the result
-# $u_q$. A step lowers $D_q=\ln u_q$ by $k\,u_q$ with $k=\eta m$, up to a number that is common to all $q$. So large
-# $u_q$ fall, but they may fall too far. Population biology knows this map: for a single $q$ it is Ricker's model of a
-# population that outgrows its food, which is stable up to $k=2$.
+# Late in training, only the ratios of the derivatives matter. Divide each derivative by its value in balance, where all
+# $C_q\lambda_q$ grow equally fast, and call the result $u_q$. A step lowers $D_q=\ln u_q$ by $k\,u_q$ with $k=\eta m$,
+# up to a number that is the same for all $q$. Large $u_q$ therefore fall, but they may fall too far, as in Ricker's
+# model of a population that outgrows its food, which is stable up to $k=2$.
 #
-# With many triggers the obvious measures of imbalance can grow, for example the angle between the gradient and the
-# balanced gradient. One measure never does:
+# With many triggers, the obvious measures of imbalance can grow, for example the angle between the gradient and the
+# balanced gradient. Let $w_q=(m/C_q)^2$; these weights sum to 1. The following measure does not grow if $\eta m\le2$:
 #
 # $$V=\tfrac13\ln\sum_qw_qe^{3D_q}-\sum_qw_qD_q .$$
 #
-# It compares a mean that looks at the largest $D_q$ with one that looks at all. That no step increases $V$ rests on one
-# inequality in one variable, $u^3e^{6(1-u)}\le u^3-6u+6$.
+# It compares a mean dominated by the largest $D_q$ with the ordinary weighted mean. The proof that no step increases
+# $V$ uses an inequality in one variable. For $\eta m=2$ it is $u^3e^{6(1-u)}\le u^3-6u+6$.
 #
 # <details><summary>Proof of Beyond Theorem 3.2, for any number of triggers</summary>
 #
@@ -137,17 +158,23 @@ show.figure(
 #
 # **The exponent is a mean of cosines, for every $\eta$.** *The spread of the $D_q$ stays bounded.* Let $M=\max_qD_q$
 # and $\mu=\min_qD_q$. As $\mathbb E\,u^2=1$, the largest $u_q$ is at least 1 and at most $w_{\min}^{-1/2}$. Where
-# $D_q\ge M-1$, $u_q\ge1/e$. So $M$ falls by at least $\min(1,k/e)-\varepsilon_t$, while $\mu$ falls by at most
-# $kw_{\min}^{-1/2}e^{\mu-M}+\varepsilon_t$. From some step on, $M-\mu$ falls by a fixed amount wherever it is above
-# some bound, and no step adds more than $kw_{\min}^{-1/2}+2\varepsilon_t$. Hence $C_q\lambda_{q,t}=\mu_t+O(1)$ with one
-# $\mu_t$ for all $q$, and $-\ln L(\lambda_t)=\mu_t+O(1)$.
+# $D_q\ge M-1$, $u_q\ge1/e$. So $M$ falls by at least $\min(1,k/e)-\varepsilon_t$. Let $K=kw_{\min}^{-1/2}$ and
+# $x=D_q-M$. A step takes $D_q$ to at least $M+x-Ke^x-\varepsilon_t$. This is concave in $x$, so it is smallest at an
+# end, $x=\mu-M$ or $x=0$. No step therefore adds more than $K+2\varepsilon_t$ to $M-\mu$, and where $M-\mu\ge K$ the
+# first end is the lower one, and $\mu$ falls by at most $Ke^{\mu-M}+\varepsilon_t$. From some step on, $M-\mu$ falls by
+# a fixed amount wherever it is above some bound. Hence $C_q\lambda_{q,t}=\mu_t+O(1)$ with one $\mu_t$ for all $q$, and
+# $-\ln L(\lambda_t)=\mu_t+O(1)$.
 #
-# Let $\theta$ be the angle between the gradient and the vector with entries $1/C_q$, and $b=(m/C_q)_q$ the unit vector
-# along the latter. Then $\cos\theta=\langle s,b\rangle/|s|=\sum_qw_qu_q=\mathbb E\,u$. Each step adds
+# Let $\theta$ be the angle between $s$, the negative gradient, and the vector with entries $1/C_q$, and $b=(m/C_q)_q$
+# the unit vector along the latter. Then $\cos\theta=\langle s,b\rangle/|s|=\sum_qw_qu_q=\mathbb E\,u$. Each step adds
 # $\eta\cos\theta_i$ to $\langle\lambda,b\rangle$, and $\langle\lambda_t,b\rangle=\sum_q\frac m{C_q^2}(\mu_t+O(1))
 # =\mu_t/m+O(1)$. Therefore
 #
 # $$-\ln L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1).$$
+#
+# **No steps of length $\eta$ do better,** as in [Theorem 3.2](theorem_3_2_rate.ipynb), *not faster*. From any start
+# $|\lambda_t|\le|\lambda_0|+\eta t$. If $z=\min_qC_q\lambda_q\ge0$, then $|\lambda|^2\ge\sum_q(z/C_q)^2=(z/m)^2$. So
+# $-\ln L(\lambda_t)\le\max(0,z)+O(1)\le m\,(|\lambda_0|+\eta t)+O(1)$ along any path of such steps.
 #
 # **The inequality.** Let $0<c\le6$. For every $u\ge0$,
 #
@@ -184,12 +211,12 @@ show.figure(
 # differences of the $D_q$ by $1-k$, up to second order. For $|1-k|<1$ they go to 0 exponentially, because
 # $\varepsilon_t$ does. Then $\sum_t(1-\cos\theta_t)$ is finite, and $-\ln L(\lambda_t)=\eta mt+O(1)$.
 #
-# **Beyond $\eta m=2$.** Now $|1-k|>1$, and every small difference grows: a walk that does not meet the balance exactly
-# leaves each small neighbourhood of it again. *There is a cycle of two.* Let one $D_q$ be $x$ and all others $0$, and
-# $w$ the weight of the one. The step takes $x$ to $f(x)=x-k(e^x-1)/\sqrt{we^{2x}+1-w}$, whose only fixed point is 0,
-# with $f'(0)=1-k$. For small $x>0$, $f(f(x))\approx(1-k)^2x>x$. For large $x$, $0<f(x)<x$, so $f(f(x))<f(x)<x$. In
-# between there is an $x>0$ with $f(f(x))=x\ne f(x)$. On this cycle $\cos\theta<1$ at both points, and the exponent is
-# below $\eta m$. $\square$
+# **Beyond $\eta m=2$, with $|\mathcal Q|\ge2$.** Now $|1-k|>1$, and every small difference grows: a walk that does not
+# meet the balance exactly leaves each small neighbourhood of it again. *There is a cycle of two.* Let one $D_q$ be $x$
+# and all others $0$, and $w$ the weight of the one. The step takes $x$ to $f(x)=x-k(e^x-1)/\sqrt{we^{2x}+1-w}$, whose
+# only fixed point is 0, with $f'(0)=1-k$. For small $x>0$, $f(f(x))\approx(1-k)^2x>x$. For large $x$, $0<f(x)<x$, so
+# $f(f(x))<f(x)<x$. In between there is an $x>0$ with $f(f(x))=x\ne f(x)$. On this cycle $\cos\theta<1$ at both points,
+# and the exponent is below $\eta m$. $\square$
 #
 # </details>
 #
@@ -241,7 +268,8 @@ for number in range(tasks):
 ratios = {name: exponent(curve) / drawn[place][2] for place, (name, curve) in enumerate(losses.items())}
 
 # %% [markdown]
-# For the figure we run the limit map from far starts, and read the exponent from the cosines.
+# For the figure we iterate the limit map, which describes late training, from starts far from balance, and compute the
+# exponent from the mean cosine.
 
 # %%
 weights = {f"C = {least}": balance_weights(least) for least in ([3, 4], [1, 1, 2], [1, 3, 4, 4, 9])}
@@ -275,20 +303,20 @@ _ = right.legend()
 show.figure(
     fig,
     name="balance",
-    caption="Left: V along walks of five triggers from one far start. Right: the exponent over η m, with a vertical "
-    "line at η m = 2.",
-    alt="Left, four curves on a logarithmic axis: three fall, that for two only slowly, and the one for 2.2 stays up. "
-    "Right, three curves that are one up to the vertical line and below one beyond it.",
+    caption="Left: V over the steps, for five triggers and four values of η m, from the same start. Right: the "
+    "exponent divided by η m, with a vertical line at η m = 2.",
+    alt="Left, four curves on a logarithmic axis: three fall, the one for 2 only slowly, and the one for 2.2 "
+    "stays up. Right, three curves that are at one up to the vertical line and below one beyond it.",
 )
 
 # %% [markdown]
-# We see that $V$ never rises for $\eta m\le2$, and that the exponent leaves $\eta m$ exactly at 2, for every set of
-# counts. At $\eta m=2$ the walk still comes into balance, but slowly.
+# We see that $V$ never rises for $\eta m\le2$. For all three sets of counts, the exponent falls below $\eta m$
+# beyond 2. At $\eta m=2$ training still comes into balance, but slowly.
 #
 # ## How we checked
-# A machine proves each inequality of the proof, for all values, and that the change of $V$ in the code is that of the
-# proof. The control drops the condition $\eta m\le2$. We also run the steps, from near and far and with very different
-# weights.
+# An automatic prover confirms each inequality of the proof for all values and, for three triggers, that the code
+# changes $V$ as the proof says. The control drops the condition $\eta m\le2$. We also run the steps from starts near
+# and far from balance.
 
 # %%
 far = torch.randn(400, 6, generator=source, dtype=torch.float64) * torch.logspace(-2, 1.5, 400).double()[:, None]
@@ -323,8 +351,7 @@ claim.certified("V does not increase, for all u and 0 < η m ≤ 2", certify_bal
 claim.verdict()
 
 # %% [markdown]
-# For the paper's remark we also train with one trigger, on samples of two kinds, and compare the scales of a task with
-# three unequal triggers.
+# For the paper's remark, we also train with one trigger, and compare the scales of three unequal triggers.
 
 # %%
 straight = 0.1 * torch.arange(201, dtype=torch.float64)
@@ -350,7 +377,7 @@ claim.printed.at_most("three laws: λ at t = 200 is equal for all triggers, spre
 claim.verdict()
 
 # %% [markdown]
-# <details><summary>Proof of Section 3.2, knowledge of the law</summary>
+# <details><summary>Proof of Section 3.2, knowledge of the distribution</summary>
 #
 # With one trigger the only unit step against a negative slope is $+\eta$, so $\lambda_t=\eta t$ whatever the
 # distribution is. With several triggers of unequal distributions the statement is that of the proof above: the scales
@@ -361,21 +388,22 @@ claim.verdict()
 #
 # <details><summary>Method notes</summary>
 #
-# The angle between the gradient and the balanced one, a measure that cannot grow for two triggers, can grow for three:
-# let one weight be near 1 with a tiny $u$, one small with a large $u$, and the third tiny. At $\eta m=2$ the distance
-# to balance falls like $t^{-1/2}$, and the exponent of a run of $t$ steps is below $\eta m$ by about $\ln t/t$.
+# The angle between the gradient and the balanced gradient cannot grow for two triggers, but it can for three: let the
+# first weight be near 1 with a tiny $u$, the second small with a large $u$, and the third tiny. At $\eta m=2$ the
+# distance to balance falls like $t^{-1/2}$, and after $t$ steps the measured exponent is below $\eta m$ by about $\ln
+# t/t$.
 #
 # </details>
 #
 # ## Where we stop
-# Beyond $\eta m=2$ we know the exponent only as a mean of cosines. At exceptional rates a walk meets the balance
-# exactly and stays there. We do not know whether almost every walk has a smaller exponent.
+# Beyond $\eta m=2$ we know the exponent only as a mean of cosines. We do not know whether it is smaller than $\eta m$
+# for almost every start.
 #
 # ## What to remember
-# - A step of fixed length is shared among triggers, and training finds the best way to share: $\lambda_q\propto1/C_q$.
+# - The triggers share a step of fixed length, and training finds the best way to share it: $\lambda_q\propto1/C_q$.
 # - The loss then falls like $e^{-\eta mt}$, for any number of triggers and any distributions, as long as $\eta m\le2$.
 # - Longer steps overshoot, and the exponent is $\eta m$ times the mean cosine between the gradient and the balanced
-#   gradient.
+#   one.
 #
 # ## Exercises
 #
@@ -384,15 +412,16 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    $m=(\frac19+\frac1{16})^{-1/2}=\frac{12}5$. The step is $(\frac45,\frac35)$, which adds $\frac{12}5$ to both
-#    $3\lambda_1$ and $4\lambda_2$. From $\eta\cdot\frac{12}5\le2$ we get $\eta\le\frac56$.
+#    $3\lambda_1$ and $4\lambda_2$. The theorem requires $\eta\cdot\frac{12}5\le2$, so $\eta\le\frac56$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `most = 20`. Does the number of triggers change the ratios of the first check?
+# 2. *Predict, then run.* Set `most = 20`. The page compares the measured exponent with $\eta m$. Does their ratio
+#    change with the number of triggers?
 #    <details><summary>Solution</summary>
 #
-#    No. All ratios stay 1 to the accuracy of the run. The exponent $\eta m$ itself falls with the number of triggers at
-#    a given $\eta$, because $m$ does.
+#    No. All ratios stay 1 to the accuracy of the run. For a given $\eta$, the exponent $\eta m$ itself falls as the
+#    number of triggers grows, because $m$ does.
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb), because with label noise a single number no longer suffices.
+# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb), because with label noise one number per trigger no longer suffices.

@@ -2,8 +2,8 @@
 # # Assumption 2.2 · Two codes per word turn the look-up into one product
 # *Nguyen, Nguyen-Tang: Eq. (1) and (2), Assumption 2.2 and Remark 2.3, Section 2.*
 #
-# To find the word after an earlier trigger, a model must know at each position which word came before. The paper gives
-# every word a second code for this purpose. What exactly is the model, and how wide must its vectors be?
+# To find the word after an earlier trigger, a model must know at each position which word came before. For this
+# purpose, the paper gives every word a second code. What exactly is the model, and how wide must its vectors be?
 
 # %%
 import math
@@ -24,8 +24,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Take the vocabulary *door*, *seven*, *lamp* and the sentence *door seven lamp door*. Each position gets six numbers:
-# three for its own word and three for the word before.
+# Take the vocabulary *door*, *seven*, *lamp* and the sentence *door seven lamp door*, where the answer is *seven*, the
+# word after the earlier *door*. Each position gets six numbers: three for its own word and three for the word before.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.6)
@@ -42,15 +42,18 @@ schematic.text(axis, (10.2, 2.75), "match: x2 gets the score λ", schematic.VERM
 show.figure(
     fig,
     name="codes",
-    caption="The inputs of a sentence of four words. The last word, door, is compared with all words before.",
-    alt="A table of four rows and six columns, two filled cells in each row but one in the first. An arrow leads from "
-    "the cell for door in the last row to the cell for door as the word before, in the row of seven.",
+    caption="The input vectors of a sentence of four words. The final door is compared with the word before each "
+    "position.",
+    alt="A table of four rows and six columns, with one filled cell in the first row and two in each other row. "
+    "An arrow leads from the cell for door in the last row to the cell for door as the word before, in the "
+    "row of seven.",
 )
 
 # %% [markdown]
-# We see that the arrow from the final *door* ends in the row of *seven*, because the word before *seven* is *door*. A
-# matrix $W$ with the entry $\lambda$ at (word *door*, word before *door*) gives $x_2$ the score $\lambda$, and all
-# others 0. Attention then collects $\lambda x_2$, which gives *seven* the logit $\lambda$.
+# We see that the arrow from the final *door* leads to the row of *seven*, the word after the earlier *door*. A matrix
+# $W$ whose only nonzero entry is $\lambda$, at (word *door*, word before *door*), gives this row $x_2$ the score
+# $\lambda$ and all others 0. Attention collects $\lambda x_2$, which gives *seven* the *logit* (its score as the next
+# word) $\lambda$.
 #
 # ## The paper states
 #
@@ -86,7 +89,8 @@ show.figure(
 # **What is true.** The population loss is the mean of $-\ln\big(e^{\xi_{z_{H+1}}}/\sum_j e^{\xi_j}\big)$ over sentences
 # and labels.
 #
-# **What changed.** The label is $z_{H+1}$, as in Eqs. (6) and (7) of the paper. It is $y$ in the noiseless task alone.
+# **What changed.** The label is $z_{H+1}$, as in Eqs. (6) and (7) of the paper. It is always $y$ only in the noiseless
+# task.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -120,11 +124,12 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# An input has two ones, so a score is two look-ups, and what attention collects is a histogram of words. Our
-# experiments use this *gather form* of Eq. (1), which never builds the large tensors of the formula.
+# An input vector has two ones, so we can read a score from a few entries of $W$, and what attention collects is a
+# weighted histogram of words. Our experiments use this *gather form* of Eq. (1), which never builds the large tensors
+# of the formula.
 #
 # Words and previous words need $2N$ orthonormal codes, so $d\ge2N$ is necessary and sufficient. Random unit vectors are
-# orthogonal only up to about $1/\sqrt d$, and scores are off by this amount.
+# orthogonal only up to about $1/\sqrt d$, which causes errors of this order in the scores.
 #
 # ## See it run
 
@@ -172,13 +177,13 @@ fig.colorbar(image, label="weight / λ")
 show.figure(
     fig,
     name="attention",
-    caption="Attention weights of the construction of Lemma 4.1 on five sentences: the weight is λ at the y that "
-    "follows the trigger q, and 0 at the τ that follows it too.",
+    caption="Attention weights of the construction of Lemma 4.1 on five sentences. The weight is λ at the y that "
+    "follows the trigger q, and 0 at the τ that also follows it.",
     alt="Five rows of positions, blue with one yellow cell in each row, which carries the letter y and follows a q.",
 )
 
 # %% [markdown]
-# We see one nonzero weight per sentence, at the output $y$ that follows the trigger $q$.
+# In each sentence we see one nonzero weight, at the output $y$ that follows the trigger $q$.
 
 # %%
 plain = sample_sentences(noiseless, 10, seeds[5])
@@ -203,8 +208,8 @@ slopes = [math.log(mean_spread(far, group) / mean_spread(near, group)) / math.lo
 
 # %% [markdown]
 # ## How we checked
-# We compare both forms of Eq. (1), and exact gradients with central differences, for random matrices. The loss is
-# averaged over both labels of a sentence, so that no draw of labels matters.
+# For random matrices, we compare the two forms of Eq. (1), and exact gradients with central differences. We compare Eq.
+# (2) with the loss averaged over both possible labels.
 
 # %%
 draw = generator(seeds[4])
@@ -317,14 +322,14 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# We fit how the error of random codes falls with $d$ in forty groups of ten draws, on a double logarithmic scale. As
-# controls, F and FA must differ, codes of dimension $1.5N$ must overlap, and $d=N$ must be too few.
+# We fit how the error of random codes falls with $d$ on a log-log scale, in forty groups of ten draws. The controls are
+# that F and FA must differ, that codes of dimension $1.5N$ must overlap, and that $d=N$ must be too small.
 #
 # </details>
 #
 # ## Where the paper differs
-# Eq. (2) scores $y$ even when the label is $\tau$. The later Eqs. (6) and (7) score the label. Remark 2.3 is true but
-# states only half of the necessary width.
+# Eq. (2) scores $y$ even when the label is $\tau$. The later Eqs. (6) and (7) score the label. Remark 2.3 is true, but
+# the necessary width is twice as large.
 #
 # ## What to remember
 # - Each position carries its word and the word before it, and one matrix entry compares them.
@@ -340,11 +345,11 @@ claim.verdict()
 #    gets the logit $\lambda$, and the others get 0.
 #
 #    </details>
-# 2. *Predict, then run.* Set `width = 28`, which is exactly $2N$ in this page's count of words. Does a check fail?
+# 2. *Predict, then run.* Set `width = 28`, which is exactly twice the number of words on this page. Does a check fail?
 #    <details><summary>Solution</summary>
 #
 #    No. The 28 codes fill the space and are still orthonormal. With `width = 27` the page refuses to run.
 #
 #    </details>
 #
-# Next: [Lemma 3.1](lemma_3_1_noiseless.ipynb), because we can now write the look-up as a matrix and compute its loss.
+# Next: [Lemma 3.1](lemma_3_1_noiseless.ipynb), because we can now write the look-up as one matrix and compute its loss.

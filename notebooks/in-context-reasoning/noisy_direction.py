@@ -3,8 +3,8 @@
 # *Our addition to Sections 5.2 and 5.3 and Figures 9 and 11 of Nguyen and Nguyen-Tang.*
 #
 # One of the paper's models trains a single matrix and handles words that it never saw as outputs, but not well. Is this
-# where its training ends, or where it stopped? We compute the end exactly, on a small task with label noise. There the
-# model handles unseen words perfectly, but it comes there far more slowly than on words that it knows.
+# the limit of training, or did training stop too early? We compute the limit exactly, on a small task with label noise.
+# There the model handles unseen words perfectly, but it learns them far more slowly than known words.
 
 # %%
 import torch
@@ -16,61 +16,64 @@ from bookpress import Claim, show
 
 # %% [markdown]
 # ## A tiny example
-# The position after a trigger gets a score, which is the sum of two trained numbers: one says that the word before is
-# the trigger, and one says which word stands there. Two outputs share the first number $u$, and have separate second
-# numbers $a$. The noise word $\tau$ follows the trigger as well, and must get the score 0, so its number is $-u$.
+# In *red door seven door $\tau$ lamp door*, the look-up leads from the final *door*, the trigger, to *seven*, the word
+# after an earlier *door*. The score of this position is the sum of two trained numbers: $u$, because the word before is
+# the trigger, and $a$, because the word there is *seven*. Let *seven* and *nine* be the two outputs. Both share $u$,
+# and each has its own $a$. The noise word $\tau$ also follows the trigger and must get the score 0, so its own number
+# is $-u$.
 #
-# Training seeks the smallest numbers with $a+u\ge1$, that is, it minimises $a^2+a^2+u^2+u^2$. The solution is
-# $a=u=\frac12$. A word that was never an output has no second number, and gets the score $u=\frac12$. If known outputs
-# have a logit $r$, an unseen word therefore has $\frac r2$. Without the noise word it would have $\frac23r$.
+# Training tends to the smallest numbers with $a+u\ge1$: it minimises $a^2+a^2+u^2+u^2$, and the solution is
+# $a=u=\frac12$. A word that was never an output has no number $a$ and gets the score $u=\frac12$. If known outputs have
+# the logit $r$, an unseen word therefore has $\frac r2$. Without the noise word it would have $\frac23r$.
 
 # %%
 fig, axis = show.axes(width=6.0, height=2.6)
 names = ["no noise word,\nknown", "no noise word,\nunseen", "noise word,\nknown", "noise word,\nunseen"]
-axis.bar(names, [2 / 3, 2 / 3, 1 / 2, 1 / 2], label="the trigger stands before (u)")
+axis.bar(names, [2 / 3, 2 / 3, 1 / 2, 1 / 2], label="the word before is the trigger (u)")
 axis.bar(names, [1 / 3, 0, 1 / 2, 0], bottom=[2 / 3, 2 / 3, 1 / 2, 1 / 2], label="the word itself (a)")
 axis.set(ylabel="score", ylim=(0, 1.45))
 axis.legend(fontsize=8, ncols=2, loc="upper center")
 show.figure(
     fig,
     name="shares",
-    caption="How the score of the word after the trigger is divided, for two outputs.",
+    caption="The two parts of the score of the word after the trigger, for two outputs.",
     alt="Four stacked bars. Bars of known words reach one, bars of unseen words two thirds and one half.",
 )
 
 # %% [markdown]
-# We see that the score of an unseen word is lower, but a fixed fraction of the other.
+# We see that the score of an unseen word is a fixed fraction of that of a known word.
 #
 # ## The statement
 # We extend the task of [Theorem 3.4](theorem_3_4_direction.ipynb). There is one trigger $q$ and a set of $m\ge2$
-# outputs. A sentence has one bigram $(q,y)$ and one $(q,\tau)$ with at least one word between them, other words that
-# are neutral, and ends in $\square\,q$. All sentences are equally likely. The label is $\tau$ with probability
-# $\alpha$, and $y$ otherwise. $U$, $V$ and $F$ are those of Lemma 4.1, $\gamma=\ln\frac\alpha{1-\alpha}$, and $W$ is
-# trained from 0 with linear attention.
+# outputs. A sentence has one bigram $(q,y)$ and one $(q,\tau)$ with at least one word between them, and it ends in
+# $\square\,q$. All other words are *neutral*: neither triggers nor outputs. All sentences are equally likely. The label
+# is $\tau$ with probability $\alpha$, and $y$ otherwise. $U$, $V$ and $F$ are those of Lemma 4.1,
+# $\gamma=\ln\frac\alpha{1-\alpha}$, and $W$ is trained from 0 with linear attention.
 #
 # <!-- claim in-context-reasoning/noisy-direction -->
 # <blockquote>
 #
 # **Beyond Section 5.2 (Where training W alone ends with label noise)** *Sections 5.2 and 5.3*
 #
-# In the task of this page, let $1/(1+e^4)\le\alpha\le\frac12$. Gradient descent with a small rate tends to the Bayes
-# risk, and $W_t^\top x_H$ to the direction of $2\sum_iE(y_i)+m(\tilde E(q)-E(\tau))$. Let a word that is neither
-# trigger nor output take the place of $y$ and occur nowhere else. Along this direction it has $\frac m{m+2}$ of the
-# logit of an output, and all other words except $\tau$ have the logit 0. The odds of $\tau$ are right in the limit, and
-# the loss on such sentences tends to the Bayes risk as well.
+# In the task of this page, let $1/(1+e^4)\le\alpha\le\frac12$. The loss of gradient descent with a small rate tends to
+# the Bayes risk, and $W_t^\top x_H$ tends to the direction of $2\sum_iE(y_i)+m(\tilde E(q)-E(\tau))$. Replace $y$ by a
+# word that is neither trigger nor output and occurs nowhere else. Along this direction, its logit is $\frac m{m+2}$
+# times that of an output, and all other words except $\tau$ have the logit 0. The odds of $\tau$ are right in the
+# limit, and the loss on such sentences tends to the Bayes risk as well.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# On Figures 9 and 11 this means: what we see there is not a limit of training on the expected loss. Two causes keep the
-# loss on unseen words up. It falls slowly, at most like $t^{-m/(m+2)}$ in our runs, and labels are drawn, so that steps
-# of a fixed length carry the noise of the labels.
+# This suggests that the high loss on unseen words in Figures 9 and 11 is not a limit of training on the expected loss.
+# It does not prove it, because in the figures $x_H$ varies and $\alpha$ is also 0.8. Two causes can keep the loss high:
+# it falls slowly, in our runs at most like $t^{-m/(m+2)}$, and in the paper's training, steps of fixed length keep the
+# noise of random labels.
 #
 # ## Why it is true
-# All logits are linear in $W$. The loss has two parts: the odds of $\tau$ and $y$, which must be those of the label,
-# and all other words, which must be far below. This is a separable problem of next-token prediction
-# {cite}`thrampoulidis2024implicit`. In the directions that change the odds, descent converges. In all others it is a
-# problem of margins, and goes to the shortest solution, as in Theorem 3.4. That solution can be found by hand.
+# All logits are linear in $W$. A low loss requires two things: the predicted odds of $\tau$ and $y$ must be those of
+# the label, and all other words must have far lower logits. This is a separable problem of next-token prediction
+# {cite}`thrampoulidis2024implicit`. In the directions that change the odds, descent converges. In all others, as in
+# Theorem 3.4, it tends to the shortest solution of a max-margin problem. We find this solution by hand.
 #
 # <details><summary>Proof of Beyond Section 5.2, where training W alone ends</summary>
 #
@@ -142,7 +145,7 @@ def slope(curve: torch.Tensor) -> float:
 # %%
 fig, axis = show.axes(width=6.5, height=3.2)
 for (name, curve), colour in zip(excesses.items(), show.COLOURS, strict=False):
-    axis.loglog(times, curve[:, 0], color=colour, label=f"{name}, known words")
+    axis.loglog(times, curve[:, 0], "-", color=colour, label=f"{name}, known words")
     axis.loglog(times, curve[:, 1], "--", color=colour, label=f"{name}, fresh word")
     axis.loglog(times, curve[:, 2], ":", color=colour, label=f"{name}, neutral word")
 axis.set(xlabel="step t", ylabel="excess over the Bayes risk")
@@ -150,19 +153,20 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="excess",
-    caption="The excess of gradient descent on the expected loss over the Bayes risk, for two and four outputs.",
-    alt="Six falling curves on doubly logarithmic axes. The solid ones for known words have slope minus one. The "
-    "dashed and dotted ones for other words fall less steeply, those of two outputs least.",
+    caption="The excess of gradient descent over the Bayes risk, trained on the expected loss, for two and four "
+    "outputs.",
+    alt="Six falling curves on log-log axes. The solid ones for known words have slope minus one. The dashed and "
+    "dotted ones for other words are less steep, and those for two outputs are the least steep.",
 )
 
 # %% [markdown]
-# The excess falls for all kinds of words. On known words the slope is about $-1$. On a fresh word, which does not occur
-# in training at all, it is about $-\frac m{m+2}$, which is $-\frac12$ for two outputs and $-\frac23$ for four. A
-# neutral word does a little worse, because training has lowered its score as a filler.
+# We see the excess fall for all kinds of words. On known words the slope is about $-1$. On a fresh word, which does not
+# occur in training at all, it is about $-\frac m{m+2}$, which is $-\frac12$ for two outputs and $-\frac23$ for four. On
+# a neutral word the excess is higher still, because training has lowered the score of this word.
 #
 # ## How we checked
-# We check that the closed form satisfies all conditions, and that a solver finds nothing shorter. The controls are a
-# noise level above one half, where it must find something shorter, and the solution of the task without noise.
+# We check that the closed form satisfies all conditions, and that a solver finds no shorter solution. The controls are
+# a noise level above one half, where it must find one, and the solution without noise.
 
 # %%
 ratio, falls, conditions, shorter = {}, {}, {}, {}
@@ -211,16 +215,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where we stop
-# Above $\alpha=\frac12$ and below $0.018$ the smallest $w$ is another one, which we can compute for each size and not
-# in closed form. Its margins on unseen words were positive wherever we tried. The rate $t^{-m/(m+2)}$ is measured. It
-# is what the margins suggest, since an excess is about $e^{-\text{margin}}$. In the paper's experiments sentences are
-# long, $x_H$ varies and labels are drawn, so the closed form does not give the numbers of Figures 9 and 11.
+# For $\alpha>\frac12$ or $\alpha<0.018$ the shortest solution is a different one, which we can compute for each size
+# but not in closed form. Its margins on unseen words were positive wherever we tried. We measure the rate
+# $t^{-m/(m+2)}$, which the margins suggest, but do not prove it. In the paper's experiments, sentences are long, $x_H$
+# varies and labels are random, so the closed form does not give the numbers of Figures 9 and 11.
 #
 # ## What to remember
-# - On this task, training $W$ alone on the expected loss ends at the Bayes risk, also on words that were never
-#   outputs.
-# - Their logit is a fixed fraction of that of outputs, $m/(m+2)$ with label noise and $m/(m+1)$ without.
-# - Limited generalisation is therefore a matter of time and of drawn labels, not of the limit.
+# - On this task, the loss of training $W$ alone on the expected loss tends to the Bayes risk, even on words that were
+#   never outputs.
+# - In the limit, the logit of such a word is a fixed fraction of that of an output, $m/(m+2)$ with label noise and
+#   $m/(m+1)$ without.
+# - This suggests that limited generalisation is a matter of training time and random labels, not of the limit.
 #
 # ## Exercises
 #
@@ -233,8 +238,9 @@ claim.verdict()
 # 2. *Predict, then run.* Set `steps = 24000`. By which factor does the dashed curve of two outputs fall further?
 #    <details><summary>Solution</summary>
 #
-#    By about 2 for a fresh word, because there are four times as many steps and the slope is $-\frac12$.
+#    By a factor of about 2 for a fresh word, because there are four times as many steps and the slope is $-\frac12$.
 #
 #    </details>
 #
-# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because there the same model fails without noise by rounding.
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because there the same model fails without noise, owing to
+# rounding.

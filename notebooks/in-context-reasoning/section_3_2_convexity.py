@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Section 3.2, before Theorem 3.2; Eq. (3).*
 #
 # Why does the paper not simply train both matrices of attention at once? It says that the loss may not be convex in the
-# pair. We need one line of thought to see that it is not.
+# pair. A short argument shows that it is not.
 
 # %%
 import math
@@ -39,7 +39,7 @@ show.figure(
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*. The matrix
 # $W$ gives it the score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and
-# so is the loss: 0.07 for $\lambda=5$ and 12 words. Half-way between the two pairs both matrices are 0, and the loss is
+# so is the loss: 0.07 for $\lambda=5$ and 12 words. Halfway between the two pairs, both matrices are 0, and the loss is
 # $\ln12\approx2.48$.
 #
 # ## The paper states
@@ -56,17 +56,17 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in each
-# of the two alone, because the logits are linear in each.
+# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in $V$
+# alone and in $W$ alone, because the logits are linear in each.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The logits of linear attention are bilinear in $V$ and $W$, so we can change both signs and keep the loss. Half-way we
-# pass $(0,0)$, with the loss $\ln N$ of a blind guess among $N$ words. If $(V,W)$ is better than a guess, the middle
-# lies above both ends, which no convex function allows. In one matrix alone the logits are linear, and the loss is a
-# log-sum-exp minus a linear function, hence convex.
+# The logits of linear attention are bilinear in $V$ and $W$, so changing both signs does not change the loss. Halfway
+# between $(V,W)$ and $(-V,-W)$ is $(0,0)$, with the loss $\ln N$ of a blind guess among $N$ words. If $(V,W)$ is better
+# than a blind guess, the loss at the midpoint is above that at both ends, which is impossible for a convex function. In
+# one matrix alone the logits are linear, and the loss is a log-sum-exp minus a linear function, hence convex.
 #
 # ## See it run
 
@@ -120,19 +120,20 @@ fig.colorbar(drawn, ax=right)
 show.figure(
     fig,
     name="segment",
-    caption="Left: the loss along the segment lies above its chord. Right: the plane in which the segment lies. The "
-    "loss is low in two opposite corners, and the segment crosses the ridge between them.",
+    caption="Left: the loss along the segment is above its chord. Right: the loss in the plane of (a I, b W). It is "
+    "low in two opposite corners, and the segment crosses the ridge between them.",
     alt="Left, a curve that rises from both ends to a hill over a flat dashed line. Right, a map with two low corners "
     "and two high ones, crossed by a diagonal from one low corner to the other.",
 )
 
 # %% [markdown]
 # On the left, we see the hill between $(I,W)$ and $(-I,-W)$. On the right, we see valleys in opposite corners, because
-# the loss depends on $ab$ only.
+# the loss depends only on $ab$.
 #
 # ## How we checked
-# We also try random segments: in one matrix alone, none rises above its chord; in both, some do. A solver proves the
-# first picture for all $\lambda>0$, $C$ and $N$.
+# We also try random segments. If only one matrix changes, the loss never rises above its chord; if both change, it
+# sometimes does. A solver proves for all $\lambda>0$, $C$ and $N$ that the loss in the left panel rises above its
+# chord.
 
 # %%
 draw = generator(seeds[2])
@@ -174,15 +175,15 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# How many random segments rise above their chord depends on the size of the random matrices. One segment is enough for
-# the claim. With ReLU attention the logits bend in $W$, and the last number shows on which fraction of the segments the
-# loss is not convex in $W$ alone.
+# On how many random segments the loss rises above its chord depends on the size of the random matrices. One segment is
+# enough for the claim. With ReLU attention, the logits are not linear in $W$, and the last number above shows on which
+# fraction of the segments the loss is not convex in $W$ alone.
 #
 # </details>
 #
 # ## What to remember
 # - The loss depends on a product of $V$ and $W$, so it is not convex in the pair.
-# - With $V$ fixed and linear attention, it is convex in $W$ and in its scales.
+# - With $V$ fixed and linear attention, it is convex in $W$ and in the scales $\lambda$.
 #
 # ## Exercises
 #

@@ -2,8 +2,8 @@
 # # Section 4.2 · A valley without an end
 # *Nguyen, Nguyen-Tang: Section 4.2; Lemma C.1, Appendix C.*
 #
-# Two numbers solve the noisy task, one that grows without bound and one that does not. What does the loss look like as
-# a function of both, and how sharply can it bend when we descend?
+# Two numbers solve the noisy task: one grows without bound, and the other does not. What does the loss look like as a
+# function of both, and how strongly can it curve?
 
 # %%
 import math
@@ -38,9 +38,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Let $N=12$. *Seven* has the logit $\lambda$, $\tau$ has $\lambda+\gamma$, and 11 words have
-# 0. At $\gamma=0$ and labels that are $\tau$ half of the time, the loss is $\ln(2+11e^{-\lambda})$. It falls from
-# $\ln13\approx2.56$ towards $\ln2\approx0.69$ and never arrives.
+# after the earlier *door*. Let $N=12$. *Seven* has the logit $\lambda$, the noise word $\tau$ has $\lambda+\gamma$, and
+# 11 words have 0. Suppose that half of the labels are $\tau$, and let $\gamma=0$. The loss is $\ln(2+11e^{-\lambda})$,
+# which falls from $\ln13\approx2.56$ towards $\ln2\approx0.69$ but never reaches it.
 #
 # ## The paper states
 #
@@ -57,8 +57,8 @@ show.figure(
 # **What is true.** $f_C$ is jointly convex and $\tfrac{C^2+1}4$-smooth. It has no finite minimiser, and $\partial
 # f_C/\partial\lambda<0$ everywhere.
 #
-# **What changed.** The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only, so a step chosen for $1/2$ can
-# be too long. The other partial derivative, $\partial f_C/\partial\gamma=p_\tau-\alpha$, changes sign.
+# **What changed.** The smoothness constant is $(C^2+1)/4$, which equals $1/2$ only at $C=1$, so a step size chosen for
+# $1/2$ can be too large. The other partial derivative, $\partial f_C/\partial\gamma=p_\tau-\alpha$, changes sign.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -74,15 +74,15 @@ show.figure(
 # **What is true.** The same, for $\alpha\in[0,1)$. The derivative is
 # $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$.
 #
-# **What changed.** At $\alpha=1$ the function is not defined. Definition 2.1 has $\alpha\in[0,1)$.
+# **What changed.** At $\alpha=1$ the function is not defined. In Definition 2.1, $\alpha\in[0,1)$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# We can write the loss as a log-sum-exp of linear functions minus a linear function, so it is convex. Let the output
-# follow the trigger $C$ times. The gradient in $\lambda$ is then $-C$ times the probability of the other words, which
-# is never 0. Its curvature is a variance and grows like $C^2$.
+# The loss is a log-sum-exp of linear functions minus a linear function, so it is convex. Let the output follow the
+# trigger $C$ times. The derivative in $\lambda$ is then $-C$ times the probability of the other words, which is
+# never 0. The curvature is a variance, and its largest value grows like $C^2$.
 #
 # <details><summary>Proof of Section 4.2 claim on f_C, as corrected</summary>
 #
@@ -150,19 +150,19 @@ right.legend()
 show.figure(
     fig,
     name="surface",
-    caption="Left: the loss has no minimum; it falls forever as λ grows. In γ it is lowest above the dashed line, "
-    "by ln(1 + (N-1) exp(-C λ)). Right: its largest curvature is (C² + 1)/4.",
+    caption="Left: the loss has no minimum, because it keeps falling as λ grows. For fixed λ it is lowest at a γ that "
+    "is ln(1 + (N-1) exp(-C λ)) above the dashed line. Right: its largest curvature is (C² + 1)/4.",
     alt="Left, a valley that comes down from above on the left and opens to the right along a dashed line. Right, "
     "curvature growing with C like a parabola, far above a dashed line at one half.",
 )
 
 # %% [markdown]
-# We see a valley that opens to the right. Its floor approaches $\gamma=\ln\frac\alpha{1-\alpha}$ (dashed). The
-# curvature follows $(C^2+1)/4$.
+# On the left, we see a valley that opens to the right. Its floor approaches $\gamma=\ln\frac\alpha{1-\alpha}$ (dashed).
+# On the right, the largest curvature follows $(C^2+1)/4$.
 #
 # ## How we checked
-# A solver proves convexity, curvature and both gradients for all values; the grid shows where the stated constant
-# fails.
+# A solver proves convexity, the bound on the curvature and the formulas for both derivatives for all values. A grid
+# shows where the stated constant fails.
 
 # %%
 fine = torch.linspace(-8, 16, 24_001, dtype=torch.float64)
@@ -223,8 +223,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - The loss is convex, falls forever in $\lambda$, and rises on both sides of the valley in $\gamma$.
-# - The stated constant $\frac12$ is right for $C=1$ only.
+# - The loss is convex. It keeps falling as $\lambda$ grows, and rises on both sides of the valley in $\gamma$.
+# - The stated constant $\frac12$ is right only for $C=1$.
 #
 # ## Exercises
 #

@@ -2,8 +2,8 @@
 # # Section 4 · Optimal for another task, where the answer can be seen
 # *Nguyen, Nguyen-Tang: the beginning of Section 4.*
 #
-# Chen et al. study a similar task with other sentences. There, the output may not occur in the sentence at all. The
-# paper says that a model which is optimal for its own task is also optimal for theirs. Is it?
+# Chen et al. study a similar task with different sentences, in which the output may not occur at all. The paper says
+# that a model that is optimal for its own task is also optimal for theirs. Is it?
 
 # %%
 import math
@@ -37,49 +37,51 @@ schematic.text(axis, (9.9, 1.05), "each output: (1 − α)/4, τ: α", align="le
 show.figure(
     fig,
     name="contexts",
-    caption="Two sentences of Chen et al. and the best predictions. Only the first one occurs in the paper's task.",
-    alt="Two rows of six boxes. In the upper one an arrow leads from the last door to seven, after the first door. In "
-    "the lower one both earlier doors are followed by tau.",
+    caption="Two sentences of Chen et al., and the best predictions. Only the first sentence can occur in the paper's "
+    "task.",
+    alt="Two rows of six boxes. In the upper one an arrow leads from the last door to seven, after the first "
+    "door. In the lower one both earlier doors are followed by tau, and an arrow leads to the first tau.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see an arrow from the final *door* to *seven*, the word
-# after an earlier *door*. In the second sentence, each earlier *door* is followed by $\tau$. With four outputs, the
-# best prediction is to guess among the four. The weights of [Lemma 4.1](lemma_4_1_noisy.ipynb) spread their guess over
-# all words.
+# after an earlier *door*. In the second sentence, each earlier *door* is followed by $\tau$. With four possible
+# outputs, the best prediction spreads the probability $1-\alpha$ over these four. The weights of [Lemma
+# 4.1](lemma_4_1_noisy.ipynb) spread it over all words.
 #
 # ## The paper states
 #
 # <!-- claim in-context-reasoning/remark-chen -->
 # <blockquote>
 #
-# **Section 4 (Optimal for another data model too)** *Section 4*
+# **Section 4 (Also optimal for another data model)** *Section 4*
 #
 # **The paper states.** We emphasize that a Bayes-optimal solution for our noisy data model will also be a Bayes-optimal
 # solution for the model in Chen et al.
 #
-# **What is true.** A solution that is Bayes-optimal for Definition 2.1 under every distribution of its sentences is so
-# for the model of Chen et al. on every context in which $(q,y)$ occurs, and in general on no other.
+# **What is true.** A solution that is Bayes-optimal for Definition 2.1 under every distribution of its sentences is
+# also Bayes-optimal for the model of Chen et al. on every context in which $(q,y)$ occurs, but in general on no other
+# context.
 #
-# **What changed.** In the model of Chen et al., $\tau$ follows the trigger with probability $\alpha$ and $y$ otherwise,
-# in the context as at its end. Therefore a context need not contain $(q,y)$, as Section 2 says itself, and there the
-# paper's task promises nothing.
+# **What changed.** In the model of Chen et al., every trigger, within the context and at its end, is followed by $\tau$
+# with probability $\alpha$ and by $y$ otherwise. As Section 2 itself says, a context need not contain $(q,y)$. On such
+# contexts, optimality for the paper's task implies nothing.
 #
 # </blockquote>
 #
 # <blockquote>
 #
 # **Beyond the paper.** Without $(q,y)$ the best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for
-# each output, while Lemma 4.1 predicts $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. The losses
-# differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$ on each of these contexts.
+# each output, while Lemma 4.1 predicts $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. On each of
+# these contexts the losses differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # If the sentence contains $(q,y)$, the label has the same distribution in both tasks, so the same prediction is best.
-# If it does not, the paper's task says nothing about the sentence. A model may be optimal for the paper's task and do
-# anything there.
+# If it does not, the sentence does not occur in the paper's task, so a model that is optimal for the paper's task may
+# predict anything there.
 #
 # <details><summary>Proof of Section 4, the data model of Chen et al.</summary>
 #
@@ -159,16 +161,17 @@ axis.legend()
 show.figure(
     fig,
     name="excess",
-    caption="What Lemma 4.1 loses on chains of words, over all contexts. On those that hold (q, y) it loses nothing.",
-    alt="Three falling curves against the length of the sentences; that of alpha 0.8 falls the latest.",
+    caption="How far the mean loss of Lemma 4.1 is above the optimum on sentences drawn as Markov chains. On "
+    "sentences that contain (q, y) there is no difference.",
+    alt="Three falling curves against the length of the sentences; the curve for alpha 0.8 falls last.",
 )
 
 # %% [markdown]
-# We see that the loss above the optimum falls with the length of the sentences, because sentences without $(q,y)$
-# become rare. At $\alpha=0.8$ most triggers are followed by $\tau$, so we need long sentences.
+# We see that the excess loss falls with the length of the sentences, because sentences without $(q,y)$ become rare. At
+# $\alpha=0.8$ most triggers are followed by $\tau$, so it takes longer sentences.
 #
 # ## How we checked
-# We compute the best prediction by brute force for all sentences of five words. Then we draw chains of words and
+# We compute the best prediction by brute force for all sentences of five words. Then we draw random sentences and
 # compare Lemma 4.1 with the optimum, separately for sentences with and without $(q,y)$.
 
 # %%
@@ -215,14 +218,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Words other than $\tau$ are equally likely in our chains. The control is a third task, in which the label is $\tau$ as
-# often as $\tau$ followed the trigger in the sentence. Its best prediction uses this fraction, which Lemma 4.1 ignores.
+# In our sentences, words other than $\tau$ are equally likely. The control is a third task, in which the probability of
+# the label $\tau$ is the fraction of earlier triggers that are followed by $\tau$. The best prediction uses this
+# fraction, which Lemma 4.1 ignores.
 #
 # </details>
 #
 # ## What to remember
-# - Where the sentence shows the output, an optimal model stays optimal under the other task.
-# - Where it does not, nothing is promised, and Lemma 4.1 is not optimal.
+# - Where the sentence contains the output after the trigger, a model that is optimal for the paper's task is also
+#   optimal for the other task.
+# - Where it does not, the paper's task implies nothing, and Lemma 4.1 is not optimal.
 #
 # ## Exercises
 #
@@ -236,8 +241,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `outputs = 2`. Do the curves move up or down?
 #    <details><summary>Solution</summary>
 #
-#    Up. The best guess among two outputs is better, while Lemma 4.1 still guesses among all words.
+#    Up. A guess among two outputs is better than among four, while Lemma 4.1 still guesses among all words.
 #
 #    </details>
 #
-# Back to [Lemma 4.1](lemma_4_1_noisy.ipynb), whose sentences always show the output.
+# Back to [Lemma 4.1](lemma_4_1_noisy.ipynb), whose sentences always contain the output.

@@ -2,9 +2,9 @@
 # # Figure 9 · How a rounding error loses the unseen words
 # *Nguyen, Nguyen-Tang: Section 5.2; Figure 9, Appendix D.2.1; the row Reparam-Linear-W-FA of Table 1.*
 #
-# If we train only the matrix that scores positions, says the paper, the model no longer handles words that were never
-# outputs. With label noise this is true. Without it, an ordinary training loop causes the failure, and exact gradients
-# avoid it.
+# According to the paper, a model in which we train only the matrix that scores positions no longer handles words that
+# were never outputs. With label noise this is true. Without it, rounding in an ordinary training loop causes the
+# failure, and exact gradients avoid it.
 
 # %%
 import itertools
@@ -34,19 +34,19 @@ schematic.text(axis, (11.7, 0.95), "other words:\n10⁻¹⁰ each", schematic.VE
 show.figure(
     fig,
     name="rounding",
-    caption="Gradients of the logits in float32 when the model is almost certain.",
+    caption="Gradients with respect to the logits in float32, when the model is almost certain.",
     alt="Six boxes: red, door, seven, green, lamp, door. An arrow leads from the last door back to seven, whose "
-    "gradient is zero after rounding. That of the other words is not.",
+    "gradient is zero after rounding. The gradients of the other words are not.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Suppose the model gives *seven* the probability $p=1-10^{-8}$. The gradient of the loss in
-# its logit is $p-1=-10^{-8}$, but the float32 number nearest to $p$ is 1, and the difference is 0. The gradients of the
-# other words, about $10^{-10}$ each, do not round to zero.
+# after the earlier *door*. Suppose that the model gives *seven* the probability $p=1-10^{-8}$. The derivative of the
+# loss with respect to its logit is $p-1=-10^{-8}$, but the float32 number nearest to $p$ is 1, and the computed
+# difference is 0. The derivatives for the other words, about $10^{-10}$ each, do not round to zero.
 #
-# A normalised step has the length $\eta$ however small the gradient is. From here on it follows only what rounding has
-# left. Trained words are far from any decision boundary and do not notice. Unseen words are pushed across it.
+# A normalised step has the length $\eta$ however small the gradient is. From here on, it follows only what rounding has
+# left of the gradient. Trained words have a wide margin and keep their lead. Unseen words lose it.
 #
 # ## The paper states
 #
@@ -64,26 +64,28 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** Population losses converge at $\eta=0.1$ at every noise level. At $\eta=0.5$ and $\alpha=0.8$
-# the loss comes to rest above the Bayes risk. Whether this is near depends on the margin at this size, and does not at
-# the paper's. With label noise generalisation is limited in both arithmetics. Without it, at $\eta=0.5$ and with
-# fillers that are never outputs, it is limited in an ordinary training loop and complete with exact gradients.
+# the loss comes to rest above the Bayes risk. Whether this counts as near depends on the margin at this page's size,
+# but not at the paper's. With label noise, generalisation is limited with rounded and with exact gradients. Without
+# noise, at $\eta=0.5$ and with fillers that are never outputs, it is limited in an ordinary training loop and complete
+# with exact gradients.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # Without noise, the loss falls until $p-1$ rounds to zero, at about $e^{-17}$ in float32 and $e^{-37}$ in float64. If
-# we compute the same gradient in the log domain, as $-e^{\ln(1-p)}$, it is correct at any size, and the unseen words
-# survive. This is what we expect from [Theorem 3.4](theorem_3_4_direction.ipynb): descent takes the maximum-margin
-# direction, in which an unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one.
+# we compute the same derivative in the log domain, as $-e^{\ln(1-p)}$, it is accurate at any size, and the loss on
+# unseen words keeps falling. This is what we expect from [Theorem 3.4](theorem_3_4_direction.ipynb): descent tends to
+# the maximum-margin direction, in which the logit of an unseen word is $|\mathcal O|/(|\mathcal O|+1)$ times that of a
+# trained word, where $|\mathcal O|$ is the number of outputs.
 #
-# With label noise the gradients stay large. Rounding plays no part, and the failure is real.
+# With label noise the gradients stay large, so rounding plays no role in the failure.
 #
 # ## See it run
 # We train Reparam-Linear-W-FA, whose $V$ and $F$ are those of [Lemma 4.1](lemma_4_1_noisy.ipynb) and whose $W$ is free.
-# First, we train without noise in five ways. The *population loss* is on fresh sentences with trained outputs, the
-# *unseen loss* on sentences with other words in their place. The table calls fillers that are never outputs `fillers as
-# in the text`.
+# First, we train without noise in five ways. We measure the *population loss* on fresh sentences with trained outputs,
+# and the *unseen loss* on sentences in which other words replace these outputs. In the table, `fillers as in the text`
+# are never outputs.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -148,7 +150,7 @@ def listed(values):
 
 
 show.table(
-    ["fillers", "slopes", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
+    ["fillers", "gradients", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
     [
         [*way, eta, *(listed(run.of(one, name, 0.0, eta)[-1].item() for run in runs) for one in measures)]
         for way, runs in noiseless.items()
@@ -202,17 +204,18 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="arithmetic",
-    caption="Gradients in the log domain carry the loss on unseen words down for good; by subtraction it climbs, with "
-    "fillers outside the outputs sooner and higher. One curve per seed; losses below $10^{-16}$ are drawn there.",
-    alt="Curves on a logarithmic axis that fall, of which some turn and rise, as do squares of ordinary PyTorch.",
+    caption="With gradients in the log domain, the loss on unseen words keeps falling. With gradients by subtraction "
+    "it turns and rises, sooner and higher if fillers are never outputs. One curve per seed; losses below "
+    "$10^{-16}$ are drawn at the lower edge.",
+    alt="Falling curves on a logarithmic axis. Some of them turn and rise, and so do the squares of ordinary PyTorch.",
 )
 
 # %% [markdown]
-# We see that exact gradients carry the unseen loss down for good. By subtraction it turns and climbs, in float32 first
-# and in float64 later. The plain PyTorch loop (squares) climbs as well.
+# We see that with exact gradients the unseen loss keeps falling. With gradients by subtraction it turns and rises,
+# first in float32 and later in float64. With the plain PyTorch loop (squares) it also rises.
 #
-# Next, we train with label noise. We report what remains of the gap between a model that does not know the output, 1,
-# and the lowest possible loss, 0.
+# Next, we train with label noise. We report the fraction of the gap that remains, from 1 for a model that does not know
+# the output (the *plateau*) to 0 at the lowest possible loss.
 
 # %%
 noisy = train(in_text, noise, of_runs)
@@ -228,7 +231,7 @@ def left(measure, alpha, eta, arithmetic="subtraction"):
 show.table(
     ["α", "η", "gap left, population", "gap left, unseen"],
     [[alpha, eta, *(listed(left(one, alpha, eta)) for one in measures[:2])] for alpha in noise for eta in rates],
-    caption="With label noise, means over the last quarter of each run; 0 is the target and 1 the plateau",
+    caption="With label noise: the fraction of the gap that remains, averaged over the last quarter of each run",
 )
 
 # %%
@@ -246,21 +249,21 @@ axes[0, 1].legend(fontsize=8)
 show.figure(
     fig,
     name="noisy",
-    caption="With label noise the loss on trained words comes near the Bayes risk at the smaller rate (dotted; it is "
-    "the same for two of the levels), and at the larger one rests above it. That on unseen words stays above it at "
-    "both. One curve per seed.",
-    alt="Four panels of curves and two dotted levels, at one half and 0.7. On the left the curves fall nearly to them "
-    "above, and less near below; on the right they stay higher.",
+    caption="With label noise, the loss on trained words comes near the Bayes risk (dotted; the same for two noise "
+    "levels) at the smaller rate, and levels off above it at the larger rate. The loss on unseen words stays "
+    "above it at both rates. One curve per seed.",
+    alt="Four panels of curves, with dotted lines at 0.5 and 0.7. In the left panels the curves fall close to "
+    "these lines, closer in the upper row than in the lower; in the right panels they stay higher.",
 )
 
 # %% [markdown]
 # We see that the loss on trained words comes near the Bayes risk at the smaller rate and stays above it at the larger
-# one. On unseen words more than the whole gap remains at both rates: the model does worse than one that does not know
-# the output.
+# one. On unseen words, more than the whole gap remains at both rates, so the model does worse than one that does not
+# know the output.
 #
 # ## How we checked
-# Population losses must come near their targets. The unseen loss must remain at least a tenth of the gap above the
-# population loss. Exact gradients are the control, and with noise both arithmetics must agree.
+# Population losses must come near their targets. The unseen loss must stay at least a tenth of the gap above the
+# population loss. Exact gradients are the control. With noise, exact and rounded gradients must agree.
 
 
 # %%
@@ -318,38 +321,41 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The page runs smaller batches, fewer steps and three seeds instead of five. Float64 and outputs as fillers run with
-# the first seed alone, and the PyTorch loop with a quarter of the batch. "Near" is the margin of Table 1, described in
-# [What decides the experiments](appendix_d_seeds.ipynb).
+# This page uses smaller batches and fewer steps than the paper, and three seeds instead of five. Float64 and outputs as
+# fillers are run only with the first seed, and the PyTorch loop with a quarter of the batch. "Near" is the margin of
+# Table 1, described in [What decides the experiments](appendix_d_seeds.ipynb).
 #
-# At $\eta=0.5$ and $\alpha=0.8$ the loss on trained words comes to rest above the Bayes risk. Whether this is near
-# depends on the margin in a run of this size. In the stored runs at full size, six tenths of the gap remain at all five
+# At $\eta=0.5$ and $\alpha=0.8$ the loss on trained words levels off above the Bayes risk. In a run of this size,
+# whether it counts as near depends on the margin. In the stored runs at full size, 0.6 of the gap remains with all five
 # seeds.
 #
-# After 500 steps the failure without noise appears at the larger rate only. After 2,000 steps rounding harms both
-# rates. If fillers may be outputs, gradients shrink more slowly, and after 500 steps rounding has barely begun to harm.
+# After 500 steps, the failure without noise appears only at the larger rate. After 2,000 steps, it appears at both
+# rates. If fillers may be outputs, gradients shrink more slowly, and after 500 steps rounding has barely begun to have
+# an effect.
 #
 # </details>
 #
 # ## What to remember
 # - Normalised steps amplify whatever rounding leaves of a gradient.
-# - Without noise, the failure on unseen words belongs to the training loop. With noise it belongs to the model.
-# - Computing $1-p$ in the log domain costs nothing and removes the artefact.
+# - Without noise, the failure on unseen words belongs to the arithmetic of the training loop. With noise it is not
+#   rounding.
+# - Computing $1-p$ in the log domain costs almost nothing and removes the artefact.
 #
 # ## Exercises
 #
-# 1. *By hand.* In float32, the largest number below 1 is $1-2^{-24}$. From which probability on does $p-1$ round to 0?
+# 1. *By hand.* In float32, the largest number below 1 is $1-2^{-24}$. Above which probability does $p-1$ round to 0?
 #    <details><summary>Solution</summary>
 #
-#    From the midpoint on, $p>1-2^{-25}\approx1-3\cdot10^{-8}$. The loss is then about $2^{-25}\approx e^{-17.3}$.
+#    Above the midpoint between this number and 1, $1-2^{-25}\approx1-3\cdot10^{-8}$. The loss is then about
+#    $2^{-25}\approx e^{-17.3}$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `steps = 2000` (this takes a few minutes). What happens in float64 at the smaller rate?
 #    <details><summary>Solution</summary>
 #
-#    Rounding harms the unseen words there as well. The walk is five times slower at $\eta=0.1$, but it reaches the
+#    The model fails on unseen words there as well. Training is five times slower at $\eta=0.1$, but it reaches the
 #    point where $p-1$ rounds to zero.
 #
 #    </details>
 #
-# Back to [What decides the experiments](appendix_d_seeds.ipynb), where arithmetic is one of seven decisions.
+# Back to [What decides the experiments](appendix_d_seeds.ipynb), where arithmetic is one of seven choices.

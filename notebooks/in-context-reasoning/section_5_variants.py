@@ -2,17 +2,9 @@
 # # Section 5 · What is trained, and from where
 # *Nguyen, Nguyen-Tang: baselines of Section 5; Appendix D.1.*
 #
-# A ball on the top of a hill does not roll until somebody pushes it. Some models start at such a point, and training
-# cannot move them, whatever they could learn. The paper compares thirteen models. Which of them can leave their
-# start?
-#
-# ## A tiny example
-#
-# Let the loss be $-vw$ near the start. The derivative in $v$ is $-w$, and that in $w$ is $-v$. At $v=w=0$ both are
-# zero, and descent stays there for ever. From $v=w=0.01$ both grow at every step. Origin-Linear-F starts on such a
-# *saddle*.
-#
-# We train it without label noise, once from zero and twice from small random numbers.
+# A ball at rest on top of a hill does not roll until somebody pushes it. Some models start at such a point, and
+# training cannot move them, whatever they could learn. The paper compares thirteen models. Which of them can leave
+# their start?
 
 # %%
 import math
@@ -27,6 +19,31 @@ from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, St
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["red", "door", "seven", "green", "lamp", "door"], at=(2.5, 0.5), lit=[2])
+schematic.arrow(axis, tops[5], tops[2], "score w, vote v", bend=-0.4)
+show.figure(
+    fig,
+    name="sentence",
+    caption="The look-up of the task. Its logit is the product of two trained numbers.",
+    alt="Six boxes: red, door, seven, green, lamp, door. An arrow leads from the last door back to seven, the "
+    "word after the first door.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. A trained number $w$ is the score of this look-up, and another one, $v$, turns it into the
+# logit $vw$ of *seven*. Near the start, the loss is $-vw$ up to constants, with the derivatives $-w$ in $v$ and $-v$ in
+# $w$. At $v=w=0$ both are zero, and descent never leaves. From $v=w=0.01$ both numbers grow at every step.
+# Origin-Linear-F starts at such a *saddle*.
+#
+# We train it without label noise, once from zero and twice from small random numbers.
 
 # %% tags=["parameters"]
 steps = 15  # training steps, at least 5
@@ -80,14 +97,14 @@ axis.legend()
 show.figure(
     fig,
     name="starts",
-    caption="Origin-Linear-F without label noise. From zero it stays on its saddle, and F alone learns how frequent "
-    "words are; from small random numbers it comes down to the loss 0.",
-    alt="Three curves. Two fall fast, to zero; the dashed one falls slowly and stays above one.",
+    caption="Origin-Linear-F without label noise. From zero it stays on its saddle, where only F learns, namely how "
+    "frequent words are. From small random numbers it reaches the loss 0.",
+    alt="Three curves. Two fall fast to zero; the dashed one falls slowly and stays above one.",
 )
 
 # %% [markdown]
-# From zero, the model stays above 1, the loss of a model that does not know the answer. From small random numbers, it
-# learns the task.
+# We see that from zero the curve stays above 1, the value for a model that does not know the answer. From small random
+# numbers, the model learns the task.
 #
 # ## The paper states
 #
@@ -102,9 +119,9 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - There are "five random seeds from 0 to 5", which are six. We take 0 to 4.
-# - Learning rates are from $[0.01,0.5]$ in Section 5 and from 0.05 to 0.5 in Appendix D.1. Results are given for 0.1
-#   and 0.5, which lie in both ranges.
+# - The paper uses "five random seeds from 0 to 5", which would be six. We use 0 to 4.
+# - Learning rates are from $[0.01,0.5]$ in Section 5, and from 0.05 to 0.5 in Appendix D.1. The paper reports results
+#   for 0.1 and 0.5, which are in both ranges.
 #
 # </details>
 #
@@ -112,25 +129,25 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper does not state the start, except $\lambda_0=0$, the slope of ReLU at 0, or whether
-# each tensor has its own norm. Here all models start at zero, and each tensor has its own norm. Then no ReLU model
-# moves $V$, $W$ or $\lambda$ if ReLU has the slope 0 at 0; a shift of $10^{-8}$ inside ReLU frees them. Origin-Linear-F
-# stays on a saddle; from small random numbers it leaves, and learns the noiseless task.
+# **Beyond the paper.** The paper does not state the starting weights (except $\lambda_0=0$), the derivative of ReLU at
+# 0, or whether each tensor's gradient is normalised separately. We start all models at zero and normalise each tensor's
+# gradient separately. If ReLU has derivative 0 at 0, no ReLU model then moves $V$, $W$ or $\lambda$; a shift of
+# $10^{-8}$ inside ReLU frees them. Origin-Linear-F stays on a saddle; started at small random numbers, it leaves the
+# saddle and learns the noiseless task.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# In Origin-Linear-F, $V$ and $W$ occur only as a product, as in the example. In the *FA* models, the feed-forward
-# layer also reads what attention collected, so $W$ has a second way to act. With ReLU, all scores are 0 at the start,
-# and libraries give ReLU the slope 0 there. Then $V$, $W$ and $\lambda$ never move; a shift of $10^{-8}$ inside ReLU
-# frees them.
+# In Origin-Linear-F, $V$ and $W$ act only through their product, as in the example. In the *FA* models, the
+# feed-forward layer also reads what attention collected, so $W$ can act in a second way. In ReLU models, all scores are
+# 0 at the start, and libraries give ReLU the derivative 0 there. Then $V$, $W$ and $\lambda$ never move; a shift of
+# $10^{-8}$ inside ReLU frees them.
 #
 # ## See it run
 #
-# We train every model for a few steps. A trained tensor moves by $\eta$ per step, so by at most $\eta$ times their
-# number.
+# We train every model for a few steps. A trained tensor moves by at most $\eta$ per step.
 
 
 # %%
@@ -160,12 +177,12 @@ show.table(
 )
 
 # %% [markdown]
-# Only the tensors that a model trains have moved.
+# We see that only the tensors that a model trains have moved.
 #
 # ## How we checked
 #
-# What is not trained must not move at all. As controls, Origin-Linear-FA is no saddle, and ReLU without the shift
-# must not move.
+# Tensors that are not trained must not move at all. As controls, Origin-Linear-FA must leave its start, and ReLU models
+# without the shift must not.
 
 # %%
 trained = {"all": "F", "query-key": "W", "scales": "W"}
@@ -197,19 +214,19 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A Reparam model's $W$ is $\lambda$ times $E(q)(\tilde E(q)-E(\tau))^\top$, whose Frobenius norm is $\sqrt2$, so it
-# moves by up to $\sqrt2$ times as much. The size of the random start matters little as long as it is small, because
-# every step has the same length.
+# A Reparam model's $W$ is $\lambda$ times $E(q)(\tilde E(q)-E(\tau))^\top$. This matrix has the Frobenius norm
+# $\sqrt2$, so $W$ moves by up to $\sqrt2$ times as much as $\lambda$. The size of the random start matters little as
+# long as it is small, because every step has the same length.
 #
 # </details>
 #
 # ## What to remember
 # - The models differ in what is trained, in the activation, and in what the feed-forward layer sees.
-# - Origin-Linear-F fails in Table 1 because of its start, and not because of what it can express.
+# - Origin-Linear-F fails the noiseless task of Table 1 because of its start, not because of what it can express.
 #
 # ## Exercises
 #
-# 1. *By hand.* For the loss $-vw$ and plain descent with rate 0.1 from $v=w=0.01$: where are $v$ and $w$ after two
+# 1. *By hand.* Take the loss $-vw$ and plain descent with rate 0.1 from $v=w=0.01$. Where are $v$ and $w$ after two
 #    steps?
 #    <details><summary>Solution</summary>
 #

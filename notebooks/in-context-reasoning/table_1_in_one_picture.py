@@ -3,9 +3,9 @@
 # *Nguyen, Nguyen-Tang: Table 1, Sections 5.1 and 5.2.*
 #
 # The paper trains thirteen small transformers on the same task. Its table of ticks and dashes shows which models learn
-# the task, and which models can also do the task with answers that they never saw as answers in training. The table
-# does not say why. Could we have predicted the ticks? On this page we train all thirteen models at a small size, draw
-# the table as one picture, and ask four questions about each model.
+# the task, and which of them also handle answers that never occurred as answers in training. The table does not say
+# why. Could we have predicted the ticks? We train all thirteen models on a small version of the task, draw the table as
+# one picture, and ask four questions about each model.
 
 # %%
 import math
@@ -16,8 +16,8 @@ from attention_theory.in_context_reasoning.closed_form import bayes_risk, closed
 from attention_theory.in_context_reasoning.model import forward
 from attention_theory.in_context_reasoning.table_1 import PRINTED
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
-from attention_theory.in_context_reasoning.training import train_grid
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS
+from attention_theory.in_context_reasoning.training import train, train_grid
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -55,8 +55,8 @@ tried = "Reparam-Linear-W-FA"
 #
 # > red **door** *seven* green lamp **door** → ?
 #
-# You probably guess *seven*. The last word, *door*, is the **trigger**. *Door* occurred before, and the word that
-# followed it there, the **output**, comes next again.
+# You probably guess *seven*. The last word, *door*, is the **trigger**. It occurred before, and the word that followed
+# it there, the **output**, comes next again.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -67,30 +67,32 @@ for place, role in ((1, "trigger"), (2, "output"), (5, "trigger"), (6, "next")):
 show.figure(
     fig,
     name="sentence",
-    caption="One sentence of the task. The answer is where the arrow points.",
+    caption="One sentence of the task. The arrow points to the answer.",
     alt="The words red, door, seven, green, lamp, door and a question mark in boxes. An arrow leads from the second "
     "door, the last word, back to seven, the word after the first door.",
 )
 
 # %% [markdown]
-# We see that a single look-up solves the task. A model can still fail in four ways, and small numbers show how.
+# We see an arrow from the final *door* to *seven*, the word after the earlier *door*. This single look-up solves the
+# task. A model can still fail in four ways, as small numbers show.
 #
-# A model gives each word a score, its *logit*. Let the vocabulary have twelve words, and
-# give eleven of them the logit zero. If *seven* has the logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
+# A model gives each word a *logit*, its score as the next word. Suppose that eleven of twelve words have the logit 0.
+# If *seven* has the logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
 #
 # | logit of *seven* | 0 | 1 | 5 | 10 |
 # | --- | --- | --- | --- | --- |
 # | probability of *seven* | 0.08 | 0.20 | 0.93 | 0.9995 |
 #
 # We conclude that (a) training has to leave its starting point, where all logits are 0, and (b) the logit of the answer
-# has to grow without bound, because a model for which this logit cannot exceed 1 is stuck at a probability of 20 %.
+# has to grow without bound: a model in which it cannot exceed 1 is stuck at a probability of 20 %.
 #
 # In the noisy task, a *noise word* $\tau$ comes next with probability $\alpha$ instead of the output, and it has also
-# followed the trigger earlier. At $\alpha=1/2$, the logits of two words must therefore rise together (c). If the logit
-# of *seven* rises to 5 and that of $\tau$ stays at 0, then $\tau$ has a probability of 1/160 where 1/2 is right.
+# followed the trigger once before. At $\alpha=1/2$, the logits of *seven* and $\tau$ must therefore rise together (c).
+# If the logit of *seven* rises to 5 and that of $\tau$ stays at 0, then $\tau$ has a probability of 1/160, although 1/2
+# is right.
 #
 # Finally, replace *seven* by *nine*, a word that was never an answer in training. This makes no difference to a model
-# that looks up what followed the trigger, but it does to a model that has learned its answers word by word (d).
+# that looks up the word after the trigger, but it does to a model that has learned its answers word by word (d).
 #
 # ### How to read a name
 # All models have one layer. Attention uses a matrix $W$ to collect words of the sentence and a matrix $V$ to turn them
@@ -110,9 +112,9 @@ show.figure(
 # is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
 # of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the
 # lemmas, the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the
-# identity, so the logit of a word is the attention that the word gets. Without noise, the matrix $F$ is 0. With noise,
-# $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit of the output if $F$ sees what
-# attention collected.
+# identity, so the logit of a word is the total attention weight that the word gets. Without noise, the matrix $F$ is 0.
+# With noise, $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$. If $F$ sees what attention collected, it
+# also adds the logit of the output.
 #
 # </details>
 #
@@ -140,15 +142,16 @@ for row, ((question, stopped), gain) in enumerate(zip(QUESTIONS, GAINS, strict=T
 show.figure(
     fig,
     name="questions",
-    caption="The four questions. A model that gets past b can reach loss 0 without noise; one that gets past c, the "
-    "lowest loss with noise. Question d is asked separately. It decides about unseen words alone.",
+    caption="The four questions. A model that passes a and b can reach loss 0 without noise. If it also passes c, it "
+    "can reach the lowest loss with noise. Question d is separate and decides only how the model does on "
+    "unseen words.",
     alt="Three boxes with questions a, b and c, joined by arrows with yes; an arrow with no leads from each to the "
     "models that stop there. Question d is apart, with arrows yes and no of the same kind.",
 )
 
 # %% [markdown]
-# We see a path of three questions, with a fourth one apart from it. One model does not fit this scheme. According to
-# the questions, Origin-Softmax-F should behave like the other Origin models, but in the paper it does not.
+# We see a path of three questions, and a separate fourth one. One model does not fit this scheme. According to the
+# questions, Origin-Softmax-F should behave like other Origin models, but in the paper's table it does not.
 #
 # ## The paper states
 # <!-- claim in-context-reasoning/table-1-causes -->
@@ -156,10 +159,15 @@ show.figure(
 #
 # **Table 1 (Four questions that decide the table)** *Table 1; Sections 5.1 and 5.2*
 #
-# **The paper states.** Softmax attention compresses the attention scores to $[0,1]$ and does not allow the logits of
-# output words to be arbitrarily larger. On noisy setting, five of six failing models use only $x_H$ as feed-forward
-# input: adding the attention-weighted sum plays an important role. The ability to generalize to unseen output words is
-# unique to the fully-reparameterized models.
+# **The paper states.** Two of these models are re-parameterized with softmax attention, which compresses scores to
+# $[0,1]$ and does not allow the logits of output words to be arbitrarily larger. On noisy setting, five of six failing
+# models use only $x_H$: adding the attention-weighted sum plays an important role. The ability to generalize to unseen
+# output words is unique to the fully-reparameterized models.
+#
+# **What is true.** The same, where the ability to generalise is unique to the fully reparameterised models in an
+# ordinary training loop. With exact gradients and no label noise, Reparam-Linear-W-FA generalises too.
+#
+# **What changed.** An ordinary loop computes gradients by subtraction, and without label noise they round to zero.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -171,32 +179,34 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Four questions decide every row of Table 1 except Origin-Softmax-F, and except one cell of
+# **Beyond the paper.** Four questions decide every row of Table 1 except Origin-Softmax-F and one cell of
 # Reparam-Linear-W-FA (unseen words without noise), which depends on rounding.
 #
-# - (a) Does descent from zero move $W$? For Origin-Linear-F it does not.
+# - (a) Does descent from zero move $W$? In Origin-Linear-F it does not.
 # - (b) Can the logit of the output grow without bound? Under softmax attention with $V$ fixed it is at most 1.
-# - (c) Can the logit of $\tau$ follow it? Where $F$ sees only $x_H$ and has the form of Lemma 4.1, it cannot.
+# - (c) Can the logit of $\tau$ follow it? If $F$ has the form of Lemma 4.1 and sees only $x_H$, it cannot.
 # - (d) Does the model treat a word that was never an output like an output? Models that train one number per
 #   trigger do. Origin models with softmax or ReLU attention, started at zero, give it a probability of at most
 #   $1/N$ at all times.
 #
-# Reaching a loss of 0 requires (a) and (b). Reaching the Bayes risk, the lowest loss with noise, also requires (c).
-# Unseen words require (d).
+# With linear or ReLU attention, a loss of 0 requires (a); with any attention it requires (b). Reaching the Bayes risk,
+# the lowest loss with noise, also requires (c). The cells for unseen words follow (d).
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# - **a. The start.** At zero, nothing reads what attention collects, so the gradient in $W$ is zero. Usually the first
-#   step changes that. In Origin-Linear-F it does not, because linear attention with $W=0$ collects nothing, so $V$ has
-#   no gradient either.
-# - **b. The output.** With $V$ fixed, the logit of a word is the attention that it gets. Softmax weights add up to 1.
+# - **a. The start.** At zero weights, nothing reads what attention collects, so the gradient in $W$ is zero. In most
+#   models the first step changes $V$ or $F$, and then $W$ has a gradient. In Origin-Linear-F it does not, because
+#   linear attention with $W=0$ collects nothing, so the gradient in $V$ is also zero.
+# - **b. The output.** With $V$ fixed, the logit of a word is the total attention weight on it. Softmax weights add up
+#   to 1, so this logit is at most 1.
 # - **c. The noise word.** The construction keeps attention away from $\tau$. Where $F$ sees only the last words, the
 #   logit of $\tau$ is therefore the constant $\gamma=\ln\frac\alpha{1-\alpha}$, and the output overtakes it. A
-#   *trained* $V$ can raise the logit of $\tau$, which is why the variant F does no harm to Origin-ReLU-F.
+#   *trained* $V$ can raise the logit of $\tau$, which is why Origin-ReLU-F passes although its $F$ sees only the last
+#   words.
 # - **d. Unseen words.** One number $\lambda$ per trigger serves all words alike. A trained matrix has separate entries
-#   for each word, and those of a word that is never the answer can only be pushed down.
+#   for each word, and training can only push down those of a word that is never the answer.
 #
 # <details><summary>Proof for Origin-Linear-F</summary>
 #
@@ -227,16 +237,25 @@ show.figure(
 #
 # </details>
 #
+# <details><summary>Proof of Table 1, its causes: generalisation is not unique</summary>
+#
+# On the instance of [Theorem 3.4](theorem_3_4_direction.ipynb) with $m$ outputs, exact descent on $W$ alone tends to
+# the direction in which $W^\top x_H$ is along $\sum_iE(y_i)+m\tilde E(q)$. There an output after $q$ has a logit of
+# $m+1$ units, a neutral word in its place one of $m$ units, and all other words have 0. As the length of $W_t$ tends to
+# infinity, the loss on unseen words tends to 0 as well. On the task of this page we run it below. $\square$
+#
+# </details>
+#
 # ## See it run
 # ### The picture
 # We train all thirteen models on shorter sentences, with fewer words and fewer steps than in the paper. Each run takes
 # steps of fixed length along the gradient (*normalised gradient descent*). We use two learning rates and keep the
 # better result. With noise we use $\alpha=0.2$ and $0.5$ and keep the worse result.
 #
-# We report the fraction of the gap that remains. The task has four output words, so the gap is $(1-\alpha)\ln4$: a
-# model that knows the task but not the output has fraction 1, and the lowest possible loss has fraction 0. For unseen
-# words, we report how far the loss on these words is from the loss on trained words, in the same unit. A model that is
-# equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
+# The task has four output words, so a model that knows the task but not the output has a loss $(1-\alpha)\ln4$ above
+# the lowest possible one. We report which fraction of this *gap* remains: 1 for this model and 0 at the lowest loss.
+# For unseen words, we report the difference between the losses on unseen and on trained words, in units of the gap. A
+# model that is equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -260,8 +279,7 @@ def four(name):
 fractions = {name: four(name) for name in TABLE_1}
 
 # %% [markdown]
-# A cell of our run counts as a tick if its fraction is within a margin, 0.4 here. We group the rows by the question
-# that decides them.
+# A cell of our run gets a tick if its fraction is at most 0.4. We group the rows by the question that decides them.
 
 # %%
 GROUPS = {
@@ -310,7 +328,7 @@ axis.text(1, -1, "no noise", ha="center", fontsize=8.5)
 _ = axis.text(3, -1, "noise", ha="center", fontsize=8.5)
 
 # %%
-heads = ["loss\n0", "unseen\nwords", "least\nloss", "unseen\nwords"]
+heads = ["loss\n0", "unseen\nwords", "lowest\nloss", "unseen\nwords"]
 axis.set_xticks([0.5, 1.5, 2.5, 3.5], heads, fontsize=8.5)
 axis.set_yticks(list(heights.values()), list(heights), fontsize=8.5)
 axis.tick_params(length=0)
@@ -319,9 +337,9 @@ axis.spines[:].set_visible(False)
 show.figure(
     fig,
     name="picture",
-    caption="Table 1 as one picture. In the cells: the paper's ticks and dashes. Colour: the fraction of the gap that "
-    "remains in our small run, from none of it (faint) to all of it or more (deep). Framed: cells in which our run "
-    "differs from the paper. At the right: which of the questions a to d decides the rows.",
+    caption="Table 1 as one picture. Ticks and dashes are the paper's. The colour shows the fraction of the gap that "
+    "remains in our small run, from none of it (faint) to all of it or more (deep). A frame marks cells in "
+    "which our run differs from the paper. At the right is the question that decides the rows.",
     alt="A grid of thirteen models by four columns, in six groups. Two models are faint in all columns, two deep in "
     "the third, two in the first and third. Five of the Origin models are deep in both columns of unseen words alone; "
     "two cells of Origin-Softmax-F are framed. Origin-Linear-F is deep in all. Reparam-Linear-W-FA is deep for unseen "
@@ -329,8 +347,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Faint cells have ticks and deep cells have dashes, with few exceptions, which are framed. The models in the top two
-# rows do everything. Below them, each group of rows fails in the columns that its question decides.
+# We see ticks in faint cells and dashes in deep cells, with two exceptions, which are framed. The models in the top two
+# rows succeed everywhere. Below them, each group of rows fails in the columns that its question decides.
 
 # %%
 show.table(
@@ -341,8 +359,8 @@ show.table(
 
 # %% [markdown]
 # ### Question a
-# We train once more and record the length of the gradient in each matrix. Here ReLU attention adds a shift of
-# $10^{-8}$, so it collects that much of every word.
+# We train the Origin models again and record the norm of the gradient in each matrix. ReLU attention adds a shift of
+# $10^{-8}$ here, so it gives this weight to every word.
 
 # %%
 trained = {
@@ -356,14 +374,14 @@ show.table(
 )
 
 # %% [markdown]
-# All steps have the same length, so any gradient that is not zero is enough. Only Origin-Linear-F has no gradient in
-# $V$ and $W$, and its $F$ learns only how frequent the outputs are. Origin-Linear-FA starts from the same zeros but
-# leaves them, because its $F$ reads what attention collects. A start at small random numbers would also free
+# All steps have the same length, so any nonzero gradient is enough. Only in Origin-Linear-F are the gradients in $V$
+# and $W$ zero, and its $F$ learns only how frequent the outputs are. Origin-Linear-FA also starts at zero but leaves
+# this start, because its $F$ reads what attention collects. A start at small random numbers would also free
 # Origin-Linear-F ({doc}`section_5_variants`).
 #
 # ### Questions b and c
-# We give each model the best weights that we know for it, first at $\lambda=4$ and then at $\lambda=40$. How much do
-# the logits of the output and the noise word grow?
+# We give each model the best weights that we know for it, first with $\lambda=4$ and then with $\lambda=40$. By how
+# much do the logits of the output and the noise word grow?
 
 # %%
 sentences = sample_sentences(quiet, 128, seeds[3])
@@ -385,13 +403,13 @@ show.table(
 )
 
 # %% [markdown]
-# Under softmax with $V$ fixed, the logit of the output gains 0.3, and then the output has all the attention. In
-# Reparam-Linear-F and Reparam-ReLU-F, the logit of the output grows and that of the noise word does not. The best
-# compromise then stays $\alpha\ln(1+(N-1)e^{-\gamma})$ above the lowest loss.
+# With softmax attention and $V$ fixed, the logit of the output grows only by 0.3, and then the output has all the
+# attention. In Reparam-Linear-F and Reparam-ReLU-F, the logit of the output grows and that of the noise word does not.
+# The best compromise then stays $\alpha\ln(1+(N-1)e^{-\gamma})$ above the lowest loss.
 #
 # ### Question d
-# We swap the output of a sentence with a word that was never an answer, everywhere in the sentence. Then we compare the
-# logits of the two words.
+# In each sentence, we replace the output everywhere by a word that was never an answer. Then we compare the logits of
+# the two words.
 
 
 # %%
@@ -423,14 +441,32 @@ show.table(
 )
 
 # %% [markdown]
-# The Reparam models that train one number per trigger give both words the same logit. In the Origin models, the logits
-# of unseen words do not stay where they were. They are pushed *down*, so that the probability is at most $1/N$.
-# Origin-Linear-FA does the same, although our proof does not cover it. Reparam-Linear-W-FA is between these cases. Its
-# $W$ partly learns what follows the trigger, which serves all words, and partly the outputs
-# ({doc}`theorem_3_4_direction`).
+# The Reparam models that train one number per trigger give both words the same logit. The Origin models push the logits
+# of unseen words *down*, so that their probability is at most $1/N$. Origin-Linear-FA does the same, although our proof
+# does not cover it. Reparam-Linear-W-FA is between these cases: its $W$ learns partly which position follows the
+# trigger, which serves all words, and partly which words are outputs ({doc}`theorem_3_4_direction`). Without noise this
+# is enough if gradients are exact. We train Reparam-Linear-W-FA and Origin-Linear-FA once more, at the larger rate and
+# with gradients that do not round to zero.
+
+# %%
+exact_runs = [TrainingRun(VARIANTS[name], 0.0, 0.5) for name in (tried, "Origin-Linear-FA")]
+with_exact = train(exact_runs, quiet, steps, batch, seeds[1], evaluation=128, measured=["population", "unseen"])
+above = {
+    run.variant.name: (
+        with_exact.end("unseen", run.variant.name, 0.0, 0.5) - with_exact.end("population", run.variant.name, 0.0, 0.5)
+    )
+    / gap_to_bayes(0.0)
+    for run in exact_runs
+}
+for name, fraction in above.items():
+    print(f"{name}, exact gradients: on unseen words the loss is {fraction:.2g} of the gap higher")
+
+# %% [markdown]
+# With exact gradients, Reparam-Linear-W-FA generalises, and Origin-Linear-FA does not. The paper's dash in this cell is
+# an effect of rounding ({doc}`section_5_2_arithmetic`).
 #
 # ### Four answers, 52 cells
-# Now we read off the four answers from the numbers, and let these answers predict the table.
+# Now we read the four answers off the numbers, and let them predict the table.
 
 
 # %%
@@ -476,12 +512,12 @@ show.table(
 )
 
 # %% [markdown]
-# The last two columns differ in only one row.
+# We see that the last two columns differ in only one row.
 #
-# According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The result depends on the
-# *fillers*, which are the words that are neither triggers nor outputs in the paper's text. Then the only output word is
-# the answer, and attention need not look for the trigger. If outputs may be fillers and sentences are long, we
-# reproduce the paper's dashes ({doc}`table_1_thirteen_models`).
+# According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The difference is due to the
+# *fillers*, the other words of a sentence, which according to the paper's text are never outputs. The answer is then
+# the only output word in the sentence, and attention need not look for the trigger. If fillers may be outputs and
+# sentences are long, we reproduce the paper's dashes ({doc}`table_1_thirteen_models`).
 
 # %%
 RULES = {"neutral fillers": "neutral", "outputs as fillers": "outputs allowed"}
@@ -504,9 +540,9 @@ for rule in alone:
 
 # %% [markdown]
 # ## How we checked
-# Each question has a check with a control. We require that the trained models satisfy what the proofs say, and that the
-# losses agree with their closed forms. The rule must agree with the paper in 47 cells, and it must fail if we leave out
-# any question.
+# Each question has a check with a control. The trained models must satisfy what the proofs say, and the losses must
+# agree with their closed forms. The rule must agree with the paper in 47 cells, and must no longer agree if we leave
+# out any question.
 
 # %%
 off = {
@@ -551,28 +587,33 @@ claim.at_most("d: one number a trigger, logits of both words apart", exact, 1e-9
 claim.control.at_most(f"d: {tried}, the same", abs(float.__sub__(*both_ways(tried, 0.0))), 1e-9)
 claim.at_most("d: Origin models, N times the probability of unseen words", pushed, 1)
 claim.control.at_most(f"d: {tried}, the same", tokens * most(tried, 0.0), 1)
+claim.printed.at_least(f"{tried}, exact gradients, no noise: unseen minus population loss, share", above[tried], 0.1)
+claim.control.at_most("Origin-Linear-FA: the same", above["Origin-Linear-FA"], 0.1)
 claim.equal("the rule: cells as printed, of 47", decided(), 47)
 for letter, question in zip("abcd", ("leaves", "grows", "follows", "alike"), strict=True):
     claim.control.equal(f"the rule without {letter}", decided(**{question: True}), 47)
 claim.number("the rule: cells as printed, of 52", len(agreeing(TABLE_1)))
-claim.number("small run: cells other than printed, of 52", sum(len(differing(name)) for name in TABLE_1))
 claim.verdict()
 
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# We count 47 of 52 cells: all rows but Origin-Softmax-F, without the cell of Reparam-Linear-W-FA for unseen words
-# without noise. In that cell the rule agrees with the paper for the wrong reason. With exact gradients, the logit of an
-# unseen word also grows, only more slowly, and its loss decreases. The dash is an effect of rounding in long runs
-# ({doc}`table_1_thirteen_models`). With noise the dash is real.
+# The 47 of 52 cells are those of all rows except Origin-Softmax-F, without the cell of Reparam-Linear-W-FA for unseen
+# words without noise. In that cell the rule agrees with the paper for the wrong reason. With exact gradients, the logit
+# of an unseen word also grows, only more slowly, and the loss on it decreases. The paper's dash is an effect of
+# rounding in long runs ({doc}`table_1_thirteen_models`). With noise it is not rounding.
 #
-# The bounds follow from the proofs, except the bound on the losses, which we take from {doc}`table_1_thirteen_models`.
-# In question c the bound is the shift of ReLU, which gives $\tau$ a weight of that size. We set this bound after first
-# runs. In this question we leave out Reparam-Softmax-F, because softmax leaves a little weight on $\tau$ (less as
-# $\lambda$ grows), and question b has already decided the model.
+# Softmax attention collects all words equally while $W=0$. With the fillers of the paper's text, a trained $V$ then
+# needs no trained $W$: $V=rH\sum_{y\in\mathcal O}E(y)E(y)^\top$ gives the output the logit $r$ and all other words 0.
+# This is why (a) is required for linear and ReLU attention alone.
 #
-# The margin of the picture is 0.1 at the paper's batch of 512 sentences. At another batch we scale it to
-# $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may pass as a tick.
+# The thresholds follow from the proofs, except the one for the losses, which we take from
+# {doc}`table_1_thirteen_models`. In question c the threshold is the shift of ReLU, which gives $\tau$ a weight of that
+# size. We set it after first runs. We leave Reparam-Softmax-F out of question c, because softmax leaves a little weight
+# on $\tau$ (less as $\lambda$ grows), and question b has already decided this model.
+#
+# At the paper's batch of 512 sentences, a loss gets a tick if at most 0.1 of the gap remains. At other batches we scale
+# this margin to $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may pass as a tick.
 #
 # Without noise, we compare losses at the larger learning rate, so that the loss gets low enough. With noise, we use the
 # smaller rate, because a large step would oscillate around the minimum.
@@ -580,15 +621,16 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# The paper gives the reason behind question b. Of the five models with F that fail with noise, question c decides two.
-# The paper does not explain why the models fail on unseen words.
+# The paper gives the reason behind question b. It also notes that five of the six models that fail with noise have the
+# variant F. Question c, which is about this, decides only two of the five. The paper does not explain why models fail
+# on unseen words.
 #
 # ## What to remember
 # - A model reaches loss 0 only if the logit of the output can grow without bound. With noise, it reaches the lowest
 #   loss only if the logit of the noise word can follow that of the output.
 # - A model handles unseen words if its weights treat all words alike. Training each word separately is worse for unseen
 #   words than learning nothing, because it pushes down every word that was never an answer.
-# - You can often predict what a model will learn from its form and its first two steps.
+# - From a model's form and its first two steps, you can often predict what it will learn.
 #
 # ## Exercises
 #
@@ -605,11 +647,11 @@ claim.verdict()
 #    Which row loses a frame, and why?
 #    <details><summary>Solution</summary>
 #
-#    It is the row of Origin-Softmax-F. Attention that is spread over all words no longer finds the answer. With noise
-#    its fraction rises from 0.11 to 0.80, where the paper has a dash. Reparam-Linear-W-FA gets a frame, because in this
-#    run rounding does not spoil its unseen words (0.00 instead of 1.22).
+#    The row of Origin-Softmax-F loses a frame. Attention that is spread over all words no longer finds the answer. With
+#    noise, the fraction rises from 0.11 to 0.80, where the paper has a dash. The row of Reparam-Linear-W-FA gains a
+#    frame, because in this run rounding does not affect unseen words (0.00 instead of 1.22).
 #
 #    </details>
 #
-# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb), where we reproduce the table at the paper's size and
-# ask how certain each tick is.
+# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb), because we want to know how certain each tick is and
+# how the table looks at the paper's size.

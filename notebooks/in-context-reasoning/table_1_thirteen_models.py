@@ -2,19 +2,19 @@
 # # Table 1 · Learning a task, and learning a rule
 # *Nguyen, Nguyen-Tang: Table 1, Sections 5, 5.1 and 5.2.*
 #
-# A model may answer every training question correctly without having understood the rule behind them. We can notice
-# this only when we ask about something new. Table 1 puts thirteen small models through this test twice, without and
-# with noise in the labels. Which models learn the task, and which of them learn the rule?
+# A model may answer every training question correctly without having learned the rule behind them. We notice this only
+# when we ask about something new. Table 1 tests thirteen small models in this way twice, without and with noise in the
+# labels. Which models learn the task, and which of them learn the rule?
 #
 # ## A tiny example
 #
 # In *blue key gold tree lamp key*, the next word is *gold*, because it followed the earlier *key*. In training, only
 # four words are ever the answer. A model that knows these four, but does not look at the sentence, guesses each with
-# probability one quarter. Its loss is $\ln4\approx1.39$. We call this the *plateau*. A model that looks up the word
+# probability one quarter. Its loss is $\ln4\approx1.39$, which we call the *plateau*. A model that looks up the word
 # can bring its loss down to 0.
 #
-# Now we put *door*, which was never an answer, in the place of *gold*. The rule still works. A model that has memorised
-# four answers fails.
+# Now we replace *gold* by *door*, which was never an answer in training. The rule still works, but a model that has
+# memorised four answers fails.
 
 # %%
 import itertools
@@ -71,19 +71,20 @@ for row, (answer, kind) in enumerate((("door", "a new answer"), ("gold", "a trai
 show.figure(
     fig,
     name="two-questions",
-    caption="The two questions of each half of Table 1. The rule, to copy the word after the earlier key, answers "
-    "both.",
+    caption="The two questions that Table 1 asks, without and with noise. The rule, to copy the word after the "
+    "earlier key, answers both.",
     alt="Two sentences in boxes. In each an arrow leads from the last word, key, back to the word after the earlier "
     "key: gold in the upper sentence, door in the lower one.",
 )
 
 # %% [markdown]
-# We see the same look-up twice. Only the second sentence shows whether a model performs it for every word.
+# We see the same arrow twice, from the final *key* to the word after the earlier *key*. Only the second sentence shows
+# whether a model performs this look-up for every word.
 #
 # ## The paper states
 #
-# Two halves of the table ask the two questions without and with *label noise*: there, with probability $\alpha$, the
-# label is a fixed noise word instead of the output. The lowest possible loss is then the *Bayes risk*.
+# The table asks the two questions without and with *label noise*. With label noise, the label is a fixed noise word
+# instead of the output with probability $\alpha$, and the lowest possible loss is the *Bayes risk*.
 #
 # <!-- claim in-context-reasoning/table-1 -->
 # <blockquote>
@@ -95,17 +96,17 @@ show.figure(
 # alone have all four ticks. Section 5 draws the other words of a sentence from $[N]\setminus(\mathcal Q\cup\mathcal
 # O)$.
 #
-# **What is true.** With the words that Section 5 describes, twelve rows are as in the table. Origin-Softmax-F reaches
-# loss 0 too and, in most runs, the Bayes risk, where the table has dashes. So ten models reach loss 0 and eight the
-# Bayes risk.
+# **What is true.** With the sentences that Section 5 describes, we reproduce twelve rows of the table. Origin-Softmax-F
+# also reaches loss 0 and, in most runs, the Bayes risk, where the table has dashes. In total, ten models reach loss 0
+# and eight the Bayes risk.
 #
-# **What changed.** The answer is the only output word of a sentence, so attention need not look for the trigger. If
-# outputs may be fillers, the row of Origin-Softmax-F is as in the table, but at the paper's size two models miss the
-# Bayes risk by up to 0.15 of the gap. So 50 of the 52 cells agree under either rule, and not the same 50.
+# **What changed.** The answer is the only output word in the sentence, so attention need not look for the trigger. If
+# fillers may be outputs, we reproduce the row of Origin-Softmax-F, but at the paper's size two other models miss the
+# Bayes risk by up to 0.15 of the gap. Under either rule 50 of the 52 cells agree, but not the same 50.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The tenth of the gap within which a loss is near was chosen after other runs had been seen.
+# We chose the margin, a tenth of the gap, after we had seen other runs.
 #
 # </details>
 #
@@ -114,18 +115,18 @@ show.figure(
 #
 # ## Why it is true
 #
-# *Origin* models train three full matrices. *Reparam* models train one number per trigger, and the rest has the form of
-# the look-up. This number treats all answers alike, so a fully reparameterised model learns the rule or nothing. A full
-# matrix can store each of the four answers separately, and descent takes this way.
+# *Origin* models train three full matrices. *Fully reparameterised* models have matrices in the form of the look-up and
+# train one number per trigger. This number treats all answers alike, so these models learn the rule or nothing. A full
+# matrix can store each of the four answers separately, and this is what gradient descent makes it do.
 #
-# With label noise, a model must also keep the odds of the noise word right. This needs a feed-forward layer that sees
-# how strong attention's vote is (*FA* models). Softmax attention never gives a vote above 1, so its reparameterised
-# models cannot become certain. [Table 1 in one picture](table_1_in_one_picture.ipynb) derives almost every cell from
-# four such questions.
+# With label noise, a model must also give the noise word the right odds. A reparameterised model can do this only if
+# its feed-forward layer sees how strong attention's vote is (*FA* models). Softmax attention never gives a vote above
+# 1, so its reparameterised models cannot become certain. [Table 1 in one picture](table_1_in_one_picture.ipynb) derives
+# almost every cell from four such questions.
 #
 # ## See it run
 #
-# We train every model at four noise levels and two learning rates, from zero, by steps of fixed length.
+# We train every model from zero by steps of fixed length, at four noise levels and two learning rates.
 
 # %%
 numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
@@ -146,8 +147,8 @@ by_seed = [trained(seed) for seed in range(seeds)]
 table = {name: [Cells.measured(history, name, noise, rates, share) for history in by_seed] for name in TABLE_1}
 
 # %% [markdown]
-# The paper's text says that the other words of a sentence, the *fillers*, are never outputs, and we follow it. A model
-# gets a tick if its loss comes close enough to the target.
+# As the paper's text says, the other words of a sentence, the *fillers*, are never outputs here. A model gets a tick if
+# its loss comes close enough to the target.
 
 # %%
 SIGN = {True: "✓", False: "–", None: "split"}
@@ -191,9 +192,9 @@ for name in TABLE_1:
 show.table(["method", "full input", *headings, "why"], rows, caption="Table 1 in this run")
 
 # %% [markdown]
-# The ticks for new answers are in the rows of the fully reparameterised models. Where a cell differs from the paper, it
-# says so, and the last column gives the reason. For each model, we also show how far its loss ends from the target,
-# from 1 on the plateau to 0 at the target:
+# The ticks for new answers are in the rows of the fully reparameterised models. Cells that differ from the paper are
+# marked, and the last column gives the reason. For each model, the next table shows how far its loss ends from the
+# target, from 1 on the plateau to 0 at the target:
 
 # %%
 columns = range(4) if seeds > 1 else []
@@ -204,13 +205,13 @@ show.table(
         + [f"{sum(above(history, name, alpha) for history in by_seed) / seeds:.3f}" for alpha in levels]
         for name in TABLE_1
     ],
-    caption="The loss above its target as a share of the gap" + ", and cells by seed" * (seeds > 1),
+    caption="The loss above its target as a fraction of the gap" + ", and cells by seed" * (seeds > 1),
 )
 
 # %% [markdown]
 # ### How close is close enough?
 #
-# The paper does not say how near to its target a loss must be for a tick. We count the cells that agree with the paper
+# The paper does not say how close to its target a loss must be for a tick. We count the cells that agree with the paper
 # under three margins.
 
 
@@ -229,14 +230,15 @@ show.table(
         [within, *map(len, found), ", ".join(name for name in TABLE_1 if any(name not in one for one in found))]
         for within, found in kept.items()
     ],
-    caption="Cells that agree with the paper, of 13, by the part of the gap within which a loss is near",
+    caption="Cells of 13 that agree with the paper, if a loss counts as near within this fraction of the gap",
 )
 
 # %% [markdown]
 # ### One cell that rounding decides
 #
 # Does Reparam-Linear-W-FA handle new answers without noise? An ordinary training loop computes the gradient $p-1$ by
-# subtraction, which rounds to zero when $p$ is near 1. We train the model with exact gradients as well.
+# subtraction, which rounds to zero when $p$ is near 1. We also train the model with exact gradients, computed in the
+# log domain.
 
 # %%
 exact = [history.with_arithmetic("log-domain") for history in by_seed]
@@ -250,9 +252,9 @@ for label, histories in (("subtraction", by_seed), ("log domain", exact)):
             losses = [history.end(each, tried, 0.0, eta) for each in ("population", "unseen", "p_output")]
             lines.append([label, seed, eta, *losses, SIGN[cells.noiseless_unseen]])
 show.table(
-    ["slopes", "seed", "η", "population loss", "unseen loss", "p of the unseen word", "cell"],
+    ["gradients", "seed", "η", "population loss", "unseen loss", "p of the unseen word", "cell"],
     lines,
-    caption=f"{tried}, noiseless, by the arithmetic of its slopes",
+    caption=f"{tried}, noiseless, with gradients computed in two ways",
 )
 
 # %%
@@ -268,20 +270,21 @@ axes[1].legend(fontsize=8)
 show.figure(
     fig,
     name="arithmetic",
-    caption=f"{tried}, noiseless, a curve for each seed: loss on unseen words with slopes by subtraction in float32 "
+    caption=f"{tried}, noiseless, a curve for each seed: loss on unseen words with gradients by subtraction in float32 "
     "and in the log domain. Thin horizontal line: what counts as near.",
-    alt="Two panels of curves on a logarithmic axis that fall together. At the larger rate one turns and levels off.",
+    alt="Two panels of curves on a logarithmic axis that fall together at first. Then the curves of subtraction "
+    "turn and rise, at the smaller rate only near the end.",
 )
 
 # %% [markdown]
-# With exact gradients, the loss on new answers falls to the end. With rounded ones it turns, in this run at the larger
-# rate. [Section 5.2](section_5_2_arithmetic.ipynb) explains why.
+# With exact gradients, the loss on new answers falls until the end. With rounded gradients it turns and rises, at the
+# larger rate early and far above the threshold. [Section 5.2](section_5_2_arithmetic.ipynb) explains why.
 #
 # ### One row that the fillers decide
 #
 # If the answer is the only output word in the sentence, attention need not look for the trigger: it can attend to any
-# output. Origin-Softmax-F discovers this, but needs more steps than the table has. We train it longer, at the larger
-# rate, under both rules for the fillers.
+# output. Origin-Softmax-F learns this, but needs more steps than we allow in the table. We train it longer, at the
+# larger rate, under both rules for the fillers.
 
 # %%
 changed = "Origin-Softmax-F"
@@ -326,8 +329,8 @@ if other_table:
 # %% [markdown]
 # ## How we checked
 #
-# We judge each column by the number of cells that agree with the paper, and compare six rows with their closed forms.
-# As a control, a column must fail when Origin models take the place of reparameterised ones.
+# For each column, we count the cells that agree with the paper. We compare the losses in six rows with their closed
+# forms. As a control, a column must fail when Origin models replace reparameterised ones.
 
 # %%
 edge = ["Origin-Softmax-FA", "Origin-Linear-FA", "Origin-ReLU-F", "Origin-ReLU-FA", tried]
@@ -382,28 +385,29 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Margin.* A loss is near within a tenth of the gap between plateau and target at the paper's batch of 512, and within
-# $0.1\sqrt{512/\text{batch}}$ at other batches, because steps of fixed length along noisy gradients keep a loss farther
-# away. Five models are near the edge, and we require only half of the way from them.
+# *Margin.* At the paper's batch of 512, a loss is near its target if at most 0.1 of the gap between plateau and target
+# remains. At other batches we allow $0.1\sqrt{512/\text{batch}}$, because steps of fixed length along noisier gradients
+# keep a loss farther away. Five models end close to this margin, so we require only that they close half of the gap.
 #
-# *Full size.* With batch 512, 2000 steps and five seeds, each rule for the fillers gives 50 of the 52 cells. With the
-# fillers of the text, only the row of Origin-Softmax-F differs; one of five runs at $\alpha=0.8$ stays on its plateau.
-# With outputs as fillers, two models miss the Bayes risk by up to 0.15 of the gap at some seeds, and the cell of
-# Reparam-Linear-W-FA without noise was as in the table at two, four and five of five seeds, depending on the processor.
+# *Full size.* With batch 512, 2000 steps and five seeds, we reproduce 50 of the 52 cells under either rule for the
+# fillers. With the fillers of the paper's text, only the row of Origin-Softmax-F differs; one of its five runs at
+# $\alpha=0.8$ stays on its plateau. If fillers may be outputs, two models miss the Bayes risk by up to 0.15 of the gap
+# at some seeds. The cell of Reparam-Linear-W-FA without noise then agreed with the paper at two, four or five of five
+# seeds, depending on the processor.
 #
-# *Cells that are not judged here.* Rounding harms Reparam-Linear-W-FA only late in training, so
-# [Section 5.2](section_5_2_arithmetic.ipynb) judges its second cell. We judge Origin-Softmax-F by its longer runs, with
-# noise by the median.
+# *Cells that we judge elsewhere.* Rounding harms Reparam-Linear-W-FA only late in training, so [Section
+# 5.2](section_5_2_arithmetic.ipynb) judges its second cell. We judge Origin-Softmax-F by its longer runs, and with
+# noise by their median.
 #
-# *Start.* All models begin at zero. From a small random start, Origin-Linear-F leaves its saddle
-# ([Section 5](section_5_variants.ipynb)). We did not try what such a start does to other rows.
+# *Start.* All models begin at zero. From small random weights, Origin-Linear-F leaves its saddle ([Section
+# 5](section_5_variants.ipynb)). We did not test what such a start does to other rows.
 #
 # </details>
 #
 # ## Where the paper differs
 #
-# The row of Origin-Softmax-F is not as in the table, so we reproduce the table in part. We judge the row as we find it
-# separately.
+# The row of Origin-Softmax-F differs from the paper's, so we reproduce the table only in part. A separate claim states
+# what we find in this row.
 #
 # <!-- claim in-context-reasoning/table-1-fillers -->
 # <blockquote>
@@ -411,11 +415,12 @@ claim.verdict()
 # **Table 1 (The fillers decide one row)** *Table 1; Section 5*
 #
 # With fillers that are neither triggers nor outputs, Origin-Softmax-F reaches loss 0 in the noiseless task and, in most
-# runs, comes near the Bayes risk in the noisy one. With outputs as fillers, it does not reach loss 0 in as many steps.
+# runs, comes near the Bayes risk in the noisy one. If fillers may be outputs, it does not reach loss 0 in the same
+# number of steps.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# That the noisy task is judged by the median run was chosen once one run of five was seen to stay on its plateau.
+# We chose to judge the noisy task by the median run after we saw one run of five stay on its plateau.
 #
 # </details>
 #
@@ -437,9 +442,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Many models learn the task, but only fully reparameterised ones also answer with words that were never answers.
-# - A table of ticks depends on a margin, on the fillers and on rounding. In 50 of 52 cells it does not matter here.
-# - A row can change because the task offers a shortcut: here, the only output word in the sentence is the answer.
+# - Many models learn the task, but only fully reparameterised ones also predict words that were never answers.
+# - A table of ticks depends on a margin, on the fillers and on rounding. At full size, 50 of 52 cells agree with the
+#   paper.
+# - A row can change because the task offers a shortcut: here, the answer is the only output word in the sentence.
 #
 # ## Exercises
 #
@@ -447,8 +453,8 @@ claim.verdict()
 #    far is its loss above the Bayes risk?
 #    <details><summary>Solution</summary>
 #
-#    The label is an answer half of the time, and then costs $\ln4$ more than for a model that knows the answer. The
-#    distance is $(1-\alpha)\ln4=\frac12\ln4\approx0.69$.
+#    The label is an answer half of the time. Then the loss is $\ln4$ higher than that of a model that knows the answer.
+#    The distance is $(1-\alpha)\ln4=\frac12\ln4\approx0.69$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `steps = 200`. Does Origin-Softmax-FA keep its two ticks?
@@ -458,4 +464,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 1](figure_1_losses.ipynb), because a tick says where a loss ends, and not how it gets there.
+# Next: [Figure 1](figure_1_losses.ipynb), because a tick says where a loss ends but not how it gets there.

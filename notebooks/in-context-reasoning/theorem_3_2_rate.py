@@ -2,9 +2,9 @@
 # # Theorem 3.2 · Equal triggers share the step equally
 # *Nguyen, Nguyen-Tang: Eq. (5) and Theorem 3.2, Section 3.2; Appendix A.2.*
 #
-# Training moves all scales of a model at once, by steps that have the same length however flat the loss has become. How
-# fast does the loss then fall? The theorem gives a path and a rate. Its own proof has another path, and the rate has
-# lost the learning rate.
+# A model has one look-up per trigger, and training strengthens all of them at once, by steps that have the same length
+# however flat the loss is. How fast does the loss fall? The theorem's path differs from that in its own proof, and its
+# rate lacks the learning rate.
 
 # %%
 import math
@@ -21,9 +21,28 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Four triggers share a step of length 1, and all four slopes are equal. Then each scale grows by $\frac12$, since
-# $\sqrt{4\cdot(\frac12)^2}=1$. It is not $\frac14$: four steps of $\frac14$ at right angles have the length
-# $\frac12$ only.
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.6)
+upper = schematic.tokens(axis, ["red", "door", "seven", "lamp", "door"], at=(3.2, 3.0), lit=[2])
+lower = schematic.tokens(axis, ["blue", "key", "gold", "tree", "key"], at=(3.2, 0.6), lit=[2])
+schematic.arrow(axis, upper[4], upper[2], "λ₁", bend=-0.4)
+schematic.arrow(axis, lower[4], lower[2], "λ₂", bend=-0.4)
+show.figure(
+    fig,
+    name="look-ups",
+    caption="Two triggers, door and key, and the scales of their look-ups.",
+    alt="Two rows of five boxes. In the upper one an arrow leads from the last door to seven, after the first "
+    "door, with the scale lambda one. In the lower one an arrow leads from the last key to gold, after the "
+    "first key, with lambda two.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see an arrow from each final trigger to the word after its
+# earlier occurrence. The *scale* of the look-up, $\lambda_1$ or $\lambda_2$, is the logit of this word. Suppose that
+# four such triggers share a training step of length 1, and that the loss is equally steep in all scales. Then each
+# scale grows by $\frac12$, since $\sqrt{4\cdot(\frac12)^2}=1$. If each grew by $\frac14$, the length would be only
+# $\frac12$.
 
 # %%
 fig, axis = schematic.canvas(5.0, 1.9)
@@ -47,8 +66,8 @@ show.figure(
 )
 
 # %% [markdown]
-# With two triggers each scale gets $\eta/\sqrt2$, and with $|\mathcal Q|$ triggers $\eta/\sqrt{|\mathcal Q|}$. If the
-# slopes are not equal, the step turns towards the larger ones.
+# With two triggers, we see that a step of length $\eta$ adds $\eta/\sqrt2$ to each scale. With $|\mathcal Q|$ triggers
+# it adds $\eta/\sqrt{|\mathcal Q|}$. If the loss is steeper in one scale, the step turns towards it.
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
@@ -99,10 +118,10 @@ def late_slope(values: torch.Tensor) -> float:
 # </blockquote>
 # <!-- /claim -->
 #
-# A normalised step has length $\eta$ however small the slope is, so the slope must be right however small it is.
-# Computed as $C(p_y-1)$ it becomes exactly 0 once $p_y$ rounds to 1, at a gap of about 37 between the logits, and
-# descent stops. Written as $-Ce^{\ln(1-p_y)}$ it lasts until it underflows, at a gap of 745. We normalise the
-# logarithms of the slopes, and those are finite at any $\lambda$.
+# A normalised step has length $\eta$ however small the derivatives are, so they must be accurate at any size. Let $p_y$
+# be the predicted probability of the output. Computed as $C(p_y-1)$, they are 0 once $p_y$ rounds to 1, at a gap of
+# about 37 between the logits, and descent stops. Computed as $-Ce^{\ln(1-p_y)}$, they last until they underflow, at a
+# gap of 745. We normalise their logarithms, which are finite at any $\lambda$.
 
 # %%
 law = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)  # of C = 1, 2, 3
@@ -146,18 +165,19 @@ claim.verdict()
 #
 # **What is true.** If $C$ has the same distribution after every trigger, $\lambda_{q,t}=\eta t/\sqrt{|\mathcal Q|}$ and
 # $L(\lambda_t)\le(N-1)\,e^{-\eta t/\sqrt{|\mathcal Q|}}$. For other distributions, let $C_q$ be the smallest count
-# after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Then $-\frac1t\ln L(\lambda_t)\to\eta m$ if $\eta m\le2$.
+# after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Then $-\frac1t\ln L(\lambda_t)\to\eta m$ if $|\mathcal Q|=1$ or
+# $\eta m\le2$.
 #
-# **What changed.** A step of length $\eta$ is shared among the triggers, so each scale gets $\eta/\sqrt{|\mathcal Q|}$,
-# and this is also the exponent. With unequal distributions the scales differ.
+# **What changed.** The triggers share a step of length $\eta$, so each scale grows by $\eta/\sqrt{|\mathcal Q|}$, which
+# is also the exponent per step. With unequal distributions the scales differ.
 #
 # <details><summary>Slips (3)</summary>
 #
-# - The path has $|\mathcal Q|$, where the proof has the root.
-# - The last line of the proof puts $e^{-t}$ for $e^{-\lambda_{q,t}}$.
+# - The stated path has $|\mathcal Q|$ where the proof has its square root.
+# - The last line of the proof has $e^{-t}$ instead of $e^{-\lambda_{q,t}}$.
 # - The proof has $\mathbb E\big[\tfrac{e^\lambda}{e^\lambda+|\mathcal O|-1}-1\big]$ for the derivative in $\lambda_q$,
 #   which is $\tfrac1{|\mathcal Q|}\mathbb E\big[C\big(\tfrac{e^{C\lambda}}{e^{C\lambda}+N-1}-1\big)\big]$. Eq. (11)
-#   leaves out only the factor $1/|\mathcal Q|$, which normalisation drops.
+#   leaves out only the factor $1/|\mathcal Q|$, which cancels in the normalised step.
 #
 # </details>
 #
@@ -180,13 +200,14 @@ claim.verdict()
 # all $q$, then $\|\lambda\|\ge\mu\,(\sum_qC_q^{-2})^{1/2}=\mu/m$. So there is a $q$ with $C_q\lambda_{q,t}\le\eta mt$,
 # and with the least probability $p$ of a least count, $L(\lambda_t)\ge\frac p{|\mathcal Q|}\,\ell(\eta mt)$.
 #
-# *Other distributions, not slower if $\eta m\le2$.* This is proved [on the next page](many_triggers.ipynb), where the
-# scales are shown to come into balance, for any number of triggers. $\square$
+# *Other distributions, not slower if $|\mathcal Q|=1$ or $\eta m\le2$.* One trigger has $\lambda_t=\eta t$. For more,
+# this is proved [on the next page](many_triggers.ipynb), where the scales are shown to come into balance, for any
+# number of triggers. $\square$
 #
 # </details>
 #
 # ## See it run
-# We train with equal distributions, and with three triggers whose counts differ. Their smallest counts are 1, 2 and 3.
+# We train with equal distributions, and with three triggers whose smallest counts are 1, 2 and 3.
 
 # %%
 expected = rate * times / root
@@ -216,20 +237,20 @@ _ = left.legend(), right.legend()
 show.figure(
     fig,
     name="path",
-    caption="Left: with equal distributions every λ follows η t/√|Q|, not the paper's η t/|Q|; with different ones the "
-    "scales part. Right: straight losses, and the paper's rate exp(-t) far below them.",
+    caption="Left: with equal distributions every λ follows η t/√|Q|, not the paper's η t/|Q|; with unequal ones the "
+    "scales differ. Right: straight losses, far above the paper's rate exp(-t).",
     alt="Left, rising lines: the path for equal distributions above the paper's, and three lines of other slopes. "
     "Right, straight falling losses on a logarithmic axis, with the paper's rate dropping out of the picture at once.",
 )
 
 # %% [markdown]
-# On the left the line of equal triggers is above the paper's, and unequal triggers have lines of different slopes
-# (`C = 1, 2` is the trigger after which the count is 1 or 2). On the right both losses are straight, and the paper's
-# rate leaves the picture at once.
+# On the left, the line of equal triggers is above the paper's, and unequal triggers have lines of different slopes
+# (`C = 1, 2` is the trigger with the counts 1 and 2). On the right, both losses become straight lines, and the
+# paper's rate leaves the picture at once.
 #
 # ## How we checked
-# We compare path, rate and bound with runs, and judge two lines of the paper's proof separately: the last one, and the
-# derivative in its induction, here with four output words. A machine proves the step and the bound for equal
+# We compare the path, the rate and the bound with runs, and test two lines of the paper's proof: the last line, and the
+# derivative in its induction, with four output words. An automatic prover confirms the step and the bound for equal
 # distributions.
 
 # %%
@@ -261,8 +282,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - A normalised step has one length for all scales together, so $|\mathcal Q|$ equal triggers get
-#   $\eta/\sqrt{|\mathcal Q|}$ each.
+# - A normalised step has a fixed length for all scales together, so each of $|\mathcal Q|$ equal triggers gets
+#   $\eta/\sqrt{|\mathcal Q|}$.
 # - The loss falls like $e^{-\eta t/\sqrt{|\mathcal Q|}}$, and not like $e^{-t}$.
 # - With unequal triggers the scales differ, and the loss still falls at a linear rate.
 #
@@ -272,14 +293,15 @@ claim.verdict()
 #    below $0.01$?
 #    <details><summary>Solution</summary>
 #
-#    Each scale grows by $0.1/5=0.02$ per step. We need $59\,e^{-0.02t}\le0.01$, so $t\ge50\ln5900\approx434$.
+#    Each scale grows by $0.1/5=0.02$ per step. We need $59\,e^{-0.02t}\le0.01$, so $t\ge50\ln5900\approx434.1$, which
+#    takes 435 steps.
 #
 #    </details>
-# 2. *Predict, then run.* Set `triggers = 20`. How do the two lines at the top left, for equal distributions and for the
-#    paper's path, change?
+# 2. *Predict, then run.* Set `triggers = 20`. In the left panel, how do the line for equal distributions and the
+#    paper's line change?
 #    <details><summary>Solution</summary>
 #
-#    The first has half of its slope, since $\sqrt{20}=2\sqrt5$, and the paper's a quarter.
+#    The first has half of its former slope, since $\sqrt{20}=2\sqrt5$, and the paper's a quarter.
 #
 #    </details>
 #

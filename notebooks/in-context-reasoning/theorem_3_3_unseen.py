@@ -2,8 +2,8 @@
 # # Theorem 3.3 · A word that was never an output
 # *Nguyen, Nguyen-Tang: Theorem 3.3, Section 3.2; Appendix A.3.*
 #
-# A model that only memorised its answers fails on a new one. A look-up should not: it copies whatever word it finds.
-# How soon does the trained model predict a word that was never an output?
+# A model that has only memorised its answers fails on a new one. A look-up should not fail, because it copies whatever
+# word it finds. How soon does the trained model predict a word that was never an output in training?
 
 # %%
 import math
@@ -31,16 +31,16 @@ schematic.arrow(axis, tops[5], tops[2], "never an output, same score λ", bend=-
 show.figure(
     fig,
     name="zebra",
-    caption="The look-up does not ask which word it finds.",
+    caption="The look-up works for any word, also for one that was never an output.",
     alt="Six boxes: red, door, zebra, green, lamp, door. An arrow leads from the last door back to zebra.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
 # after the earlier *door*. *Zebra* was never an output, yet gets the logit $\lambda$ like any output. Among 60 words
-# its probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. One trigger with steps
-# of $0.1$ is there after 41 steps. Five triggers share each step, so that each scale grows by $0.1/\sqrt5$, and we wait
-# for 92.
+# its probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. With one trigger and
+# steps of $0.1$, we get there after 41 steps. Five triggers share each step, so each scale grows by $0.1/\sqrt5$, and
+# we need 92 steps.
 #
 # ## The paper states
 #
@@ -55,18 +55,19 @@ show.figure(
 # which is at least one half for $t\ge\ln(N)/\eta$.
 #
 # **What is true.** Let $C$ have the same distribution after every trigger. Then the probability is at least
-# $\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, and at least one half from $t\ge\sqrt{|\mathcal
-# Q|}\,\ln(N-1)/\eta$ on.
+# $\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, which is at least one half for $t\ge\sqrt{|\mathcal
+# Q|}\,\ln(N-1)/\eta$.
 #
-# **What changed.** $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$, as in Theorem 3.2. On a sentence with $C$ bigrams the
-# exponent is $C\eta t/\sqrt{|\mathcal Q|}$. So the stated bound is true for every distribution if there is one trigger,
-# and under equal distributions exactly if the least count is at least $\sqrt{|\mathcal Q|}$. With unequal ones the
-# corrected bound can fail too, on sentences whose count is rare after their trigger.
+# **What changed.** The rate must be $\eta/\sqrt{|\mathcal Q|}$ instead of $\eta$, as in Theorem 3.2. On a sentence with
+# $C$ bigrams the exponent is $C\eta t/\sqrt{|\mathcal Q|}$. The stated bound is therefore true for every distribution
+# if there is one trigger, and for equal distributions if and only if the smallest count is at least $\sqrt{|\mathcal
+# Q|}$. With unequal distributions even the corrected bound can fail, on sentences whose count is rare after their
+# trigger.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - The proof has $\lambda_{q,t}=\eta t$.
-# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+# - In our copy of the paper, the bigrams replaced are $(b,y)$. They should be $(q,y)$.
 #
 # </details>
 #
@@ -74,8 +75,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The scores depend on where the trigger occurs, not on which word follows. After the replacement $y_{\text{test}}$
-# collects the $C$ votes of $y$. The scales are those of [Theorem 3.2](theorem_3_2_rate.ipynb).
+# The scores depend on where the trigger occurs, not on which word follows. After the replacement, $y_{\text{test}}$
+# therefore collects the $C$ votes of $y$. The scales are those of [Theorem 3.2](theorem_3_2_rate.ipynb).
 #
 # <details><summary>Proof of Theorem 3.3, as corrected</summary>
 #
@@ -159,20 +160,21 @@ axis.legend()
 show.figure(
     fig,
     name="unseen",
-    caption="Probability of a word that was never an output; markers are the transformer. With one trigger it is the "
-    "paper's bound (dotted). With more triggers it is far below the bound and reaches one half later.",
+    caption="Probability of a word that was never an output. Markers show the transformer, lines the closed form. "
+    "With one trigger it equals the paper's bound (dotted). With more triggers it is far below this bound and "
+    "reaches one half later.",
     alt="Two rising S-shaped curves; the one for a single trigger coincides with the dotted bound, the other rises "
     "later.",
 )
 
 # %% [markdown]
-# We see that the curve of one trigger is the stated bound (dotted). The curve of five triggers crosses one half much
-# later.
+# We see that the curve for one trigger coincides with the stated bound (dotted). The curve for five triggers crosses
+# one half much later.
 #
 # ## How we checked
 # We compare the transformer with the closed form on sentences with one to three bigrams, and a solver proves the
-# corrected bound for all $C$, $\lambda$ and $N$. Two controls break it: triggers with different counts, and a sentence
-# that keeps one of its two old bigrams.
+# corrected bound for all $C$, $\lambda$ and $N$. Two controls violate it: triggers with different counts, and a
+# sentence in which only one of two bigrams is replaced.
 
 # %%
 pair = Task(tokens, 2, 4, length)
@@ -218,8 +220,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# In the first control, one trigger has one bigram per sentence, and the other has five except in one sentence of ten.
-# The second scale lags, and on the tenth sentence the probability is below one half when the bound promises it.
+# In the first control, the first trigger always has one bigram per sentence. The second has five in nine of ten
+# sentences and one in the tenth. Its scale lags behind, and on the tenth sentence the probability is still below one
+# half when the bound says one half.
 #
 # </details>
 #
@@ -233,13 +236,13 @@ claim.verdict()
 #    half?
 #    <details><summary>Solution</summary>
 #
-#    When $2\lambda\ge\ln59$, that is $\lambda\ge2.04$, after 21 steps.
+#    When $2\lambda\ge\ln59$, so $\lambda\ge2.04$, after 21 steps.
 #
 #    </details>
 # 2. *Predict, then run.* Set `triggers = 20`. Which curves move?
 #    <details><summary>Solution</summary>
 #
-#    Only that of many triggers. It rises $\sqrt{20/5}=2$ times as late, and the stated bound stays where it is.
+#    Only the curve for many triggers. It rises $\sqrt{20/5}=2$ times as late. The stated bound stays where it is.
 #
 #    </details>
 #

@@ -2,17 +2,18 @@
 # # Theorem 3.4 · Descent finds a shorter way than the look-up
 # *Nguyen, Nguyen-Tang: Theorem 3.4 and Remark 3.5, Section 3.2; Appendix A.4.*
 #
-# The look-up of Lemma 3.1 is one matrix among many that solve the task. If we train the whole matrix, does descent find
-# this one? The paper says no. The reason is worth knowing: descent prefers the shortest solution.
+# The look-up of Lemma 3.1 is one of many matrices that solve the task. If we train the whole matrix, does gradient
+# descent find this one? The paper says no. The reason is that descent tends to the shortest solution.
 #
 # ## A tiny example
 #
-# Two outputs can follow the trigger. Let $d$ be the weight on "the word before me was the trigger", and $b$ the
-# weight on each output word itself. An output wins by a margin of 1 if $b+d\ge1$. The look-up has $b=0$, $d=1$ and
-# the length 1. With $b=\frac13$, $d=\frac23$ the margin is the same, but the length is only
-# $\sqrt{\frac19+\frac19+\frac49}\approx0.82$.
+# In *red door seven lamp door*, the look-up leads from the final *door*, the trigger, to *seven*, the word after the
+# earlier *door*. Suppose that *seven* and *nine* are the only outputs. Let $d$ be the weight on "the word before was
+# *door*", and $b$ the weight on each output word itself. The output wins by a margin of at least 1 if $b+d\ge1$. The
+# look-up has $b=0$, $d=1$ and the length $\sqrt{b^2+b^2+d^2}=1$. With $b=\frac13$, $d=\frac23$ the margin is the same,
+# but the length is only $\sqrt{\frac19+\frac19+\frac49}\approx0.82$.
 #
-# Descent chooses the shorter one.
+# Descent tends to the shorter solution.
 
 # %%
 import math
@@ -69,13 +70,13 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="shortest",
-    caption="Weights with margin 1, weights of length 0.82, and two solutions.",
+    caption="Weights with margin 1 (straight line), weights of length 0.82 (arc), and two solutions.",
     alt="A straight line from 1 on one axis to 1 on the other. A dotted arc touches it at one third along. A square "
     "marks the end of the line on the vertical axis, and a dot the point where the arc touches.",
 )
 
 # %% [markdown]
-# The arc of constant length touches the line of solutions at the dot, away from the look-up.
+# The arc of constant length touches the line at the dot, away from the look-up.
 #
 # ## The paper states
 #
@@ -91,10 +92,10 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The proof sets the logits of all words but $y$ to 0 and finds $W_t=r_tA$ at every step. Neutral words have logits of
-#   their own, so $W_1$ is not along $A$. The limit is right all the same.
-# - The proof has $x_\zeta$ for the input at $y$, which is $x_{\zeta+1}$. In the text that we have it writes $A$ with
-#   $E(y_1)$ twice, and the theorem begins "Under Theorem 2.2", which is Assumption 2.2.
+# - The proof sets the logits of all words but $y$ to 0 and finds $W_t=r_tA$ at every step. Neutral words have nonzero
+#   logits, so $W_1$ does not point along $A$. The stated limit is nevertheless right.
+# - The proof writes $x_\zeta$ for the input at $y$, which is $x_{\zeta+1}$. In our copy of the paper, the proof writes
+#   $A$ with $E(y_1)$ twice, and the theorem begins "Under Theorem 2.2" instead of "Under Assumption 2.2".
 #
 # </details>
 #
@@ -102,18 +103,19 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The limit direction is $A=(E(q)+\tilde E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the
-# hard-margin solution of the task, for every constant rate.
+# **Beyond the paper.** For every constant rate, the limit direction is $A=(E(q)+\tilde
+# E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the hard-margin solution of the task.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# With linear attention, the logits are linear in $W$. Training $W$ is therefore a classification with a logistic
-# loss, and descent turns towards the *hard-margin solution*, the shortest matrix with margin 1. Every sentence ends
-# in $\square\,q$, so only $w=W^\top x_H$ moves, and the shortest $w$ is that of the example. The paper's proof sets
-# all logits other than that of $y$ to zero. However, neutral words occur, and $W_1$ already points elsewhere.
+# With linear attention, the logits are linear in $W$. Training $W$ is therefore logistic regression with several
+# classes, and descent tends to the direction of the *hard-margin solution*, the shortest matrix with margin 1. Every
+# sentence ends in $\square\,q$, so only $w=W^\top x_H$ changes, and the shortest $w$ is that of the example. The
+# paper's proof sets all logits other than that of $y$ to zero. However, neutral words also occur, and already $W_1$ has
+# a different direction.
 #
 # <details><summary>Proof of Theorem 3.4, repaired</summary>
 #
@@ -184,20 +186,20 @@ right.legend()
 show.figure(
     fig,
     name="cosine",
-    caption="Left: the proof's gradient sits on the limit from its first step; the true one starts far below and rises "
-    "towards it. Subtraction loses it in rounding. Right: the gap times ln t, which changes slowly.",
+    caption="Left: the true gradient starts far below the limit and rises towards it, unless subtraction loses it in "
+    "rounding. The paper's proof starts at the limit. Right: the gap times ln t.",
     alt="Left, cosines against steps: two curves rise to a line at 0.577, one lies on it, one rises and then falls. "
     "Right, four curves between 0.04 and 0.2 that change slowly.",
 )
 
 # %% [markdown]
-# Plain and normalised descent rise towards $2/\sqrt{12}$. The gradient in the paper's proof starts there. On the
-# right, the distance of plain descent shrinks about like $1/\ln t$.
+# On the left, we see plain and normalised descent rise towards $2/\sqrt{12}$, while the paper's proof starts there. On
+# the right, the gap of plain descent shrinks about like $1/\ln t$.
 #
 # ## How we checked
 #
-# We compute the hard margin exactly, follow both descents, and test the two inequalities of the repaired proof along
-# the paths.
+# We compute the hard-margin solution exactly, follow plain and normalised descent, and test the two inequalities of the
+# repaired proof along the paths.
 
 
 # %%
@@ -253,8 +255,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# After $t$ normalised steps the norm of $W$ is of order $\eta t$, and the part across the hard-margin direction grows
-# at most like $\ln t$. The cosine is therefore off by at most about $(\ln t/(\eta t))^2$, the band at $t=1000$.
+# After $t$ normalised steps, the norm of $W$ is of order $\eta t$, and the part orthogonal to the hard-margin direction
+# grows at most like $\ln t$. The error of the cosine is therefore at most about $(\ln t/(\eta t))^2$, the tolerance
+# that we use at $t=1000$.
 #
 # </details>
 #
@@ -273,7 +276,7 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** It is a case of Definition 2.1 with $C=1$.
+# **Beyond the paper.** This is a special case of Definition 2.1 with $C=1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -309,16 +312,17 @@ claim.verdict()
 #
 # **Beyond Theorem 3.4 (Descent on W with ReLU attention)** *Section 3.2; Appendix A.1*
 #
-# On the instance of Theorem 3.4, with any number $m$ of outputs, let attention be ReLU and let the gradient take the
-# slope 1 at 0. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
+# Take the instance of Theorem 3.4 with any number $m$ of outputs and ReLU attention, where the derivative of ReLU at 0
+# is set to 1. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
 # $(E(q)+\tilde E(\square))(\sum_iE(y_i)+m\tilde E(q))^\top$, with cosine $1/\sqrt{2(1+1/m)}$. From the second step on,
-# $W_t-W_1$ is exactly along it. With slope 0 at 0, as in common software, $W_t=0$ for ever.
+# $W_t-W_1$ points exactly in this direction. With derivative 0 at 0, as in common software, $W_t$ stays 0 forever under
+# plain descent, and a normalised step is not defined.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# After one step, ReLU has cut off every position except that of $y$. Nothing disturbs descent any more, and the
-# paper's proof becomes exact.
+# After one step, ReLU sets the score of every position except that of $y$ to zero. From then on, only $y$ has a nonzero
+# logit, as the paper's proof assumes.
 #
 # <details><summary>Proof of Beyond Theorem 3.4, ReLU attention</summary>
 #
@@ -333,7 +337,8 @@ claim.verdict()
 # step and the gradient treats the outputs alike. Hence each step is along $\frac1m\sum_iE(y_i)+\tilde E(q)$, which
 # leaves all negative scores as they are, and $s$ rises. Plain steps have the length $\eta(1-p_y)$ up to a factor, and
 # normalised ones $\eta$, so $s\to\infty$: if it were bounded, so would $1-p_y$ be from below. The direction of $w_t$
-# tends to that of $\sum_iE(y_i)+m\tilde E(q)$. With slope 0 at 0 the gradient at $W=0$ is 0. $\square$
+# tends to that of $\sum_iE(y_i)+m\tilde E(q)$. With slope 0 at 0 the gradient at $W=0$ is 0, so plain
+# descent does not move, and a normalised step would divide 0 by 0. $\square$
 #
 # </details>
 
@@ -365,34 +370,34 @@ claim.verdict()
 # <!-- claim in-context-reasoning/remark-3-5 -->
 # <blockquote>
 #
-# **Remark 3.5 (What the limit says of the solutions)** *Section 3.2*
+# **Remark 3.5 (What the limit says about the solutions)** *Section 3.2*
 #
 # **The paper states.** Theorem 3.4 can be easily extended to a high-probability statement if $W_0$ is randomly
 # initialized from a Gaussian distribution. This result shows that the space of optimal solutions is much more
 # complicated than that of the max-margin problems trained with logistic loss. Moreover, directional convergence cannot
 # fully characterize the set of optimal solutions.
 #
-# **What is true.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit. The direction
-# of the limit does not tell all solutions: the loss goes to 0 along $W^*$ as well. With linear attention and $V$ fixed,
-# training $W$ without noise *is* a max-margin problem, of several classes.
+# **What is true.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit. The limit
+# direction does not determine all solutions: the loss also tends to 0 along $W^*$. With linear attention and $V$ fixed,
+# training $W$ without noise *is* a multi-class max-margin problem.
 #
-# **What changed.** The middle sentence does not follow: the logits are linear in $W$, descent goes to the hard-margin
-# solution, and the loss goes to 0 along every direction of the open cone of positive margins. We do not study descent
-# on $V$ and $W$ together, nor ReLU attention from such starts.
+# **What changed.** The paper's second sentence does not follow: the logits are linear in $W$, descent tends to the
+# hard-margin solution, and the loss tends to 0 along every direction in the open cone of positive margins. We study
+# neither descent on $V$ and $W$ together nor ReLU attention from such starts.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** What lies across $x_H$ stays as it was, and the rest goes to the hard-margin direction. With $m$
-# outputs the cosine is $1/\sqrt{2(1+1/m)}$.
+# **Beyond the paper.** The part of $W_0$ orthogonal to $x_H$ never changes, and the rest tends to the hard-margin
+# direction. With $m$ outputs the cosine is $1/\sqrt{2(1+1/m)}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Gaussian starts have the same limit, because the part of $W_0$ across $x_H$ never moves. The paper concludes that
-# the solutions are more complicated than those of a max-margin problem. With linear attention and $V$ fixed, they are
-# those of a max-margin problem.
+# Gaussian starts have the same limit, because the part of $W_0$ orthogonal to $x_H$ never changes. The paper concludes
+# that the solutions are more complicated than those of a max-margin problem. With linear attention and $V$ fixed,
+# however, this is a max-margin problem.
 #
 # <details><summary>Proof of Remark 3.5, as corrected</summary>
 #
@@ -411,7 +416,7 @@ claim.verdict()
 #
 # </details>
 #
-# We train all of $W$ in the transformer, and then many starts with two, three and five outputs.
+# We train all of $W$ in the transformer, from many starts and with two, three and five outputs.
 
 # %%
 case = cases["N = 5, H = 6"]
@@ -476,25 +481,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Descent on $W$ tends to the shortest solution, which puts weight on the output words themselves.
+# - Descent on $W$ tends to the shortest solution, which also puts weight on the output words themselves.
 # - The limit is the same for every rate and every start, but plain descent approaches it slowly.
-# - Training $W$ alone is a max-margin problem.
+# - With linear attention, training $W$ alone is a max-margin problem.
 #
 # ## Exercises
 #
-# 1. *By hand.* With three outputs, which $b$ and $d$ are shortest, and what is the cosine with $W^*$?
+# 1. *By hand.* With three outputs, which $b$ and $d$ give the shortest solution, and what is its cosine with $W^*$?
 #    <details><summary>Solution</summary>
 #
 #    We minimise $3b^2+d^2$ on $b+d=1$: $b=\frac14$, $d=\frac34$. The length is $\sqrt{3/16+9/16}=\sqrt{3/4}$, and the
-#    cosine is $\frac34/\sqrt{3/4}\approx0.87$ for $w$. For $W$ it is $1/\sqrt2$ of that, 0.61, because $x_H$ is the
+#    cosine is $\frac34/\sqrt{3/4}\approx0.87$ for $w$. For $W$ it is $1/\sqrt2$ times this, 0.61, because $x_H$ is the
 #    sum of two codes.
 #
 #    </details>
 # 2. *Predict, then run.* Set `rate = 1.0`. Does the limit of normalised descent move?
 #    <details><summary>Solution</summary>
 #
-#    No. Normalised descent arrives in about a tenth of the steps.
+#    No. Normalised descent only gets there in about a tenth of the steps.
 #
 #    </details>
 #
-# Next: [label noise](noisy_direction.ipynb), because there the limit is known as well.
+# Next: [label noise](noisy_direction.ipynb), because we can also compute the limit there.

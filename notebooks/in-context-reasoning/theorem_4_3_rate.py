@@ -2,8 +2,8 @@
 # # Theorem 4.3 · More steps help, but only more data reach the Bayes risk
 # *Nguyen, Nguyen-Tang: Theorem 4.3, Section 4.2; Appendix B.2.2; Lemma C.2, Appendix C.*
 #
-# In practice, nobody knows how often the noise word comes next. We count it in the training labels. How much does a
-# wrong count cost, and how much do too few steps?
+# In practice, nobody knows how often the noise word comes next, so we count it in the training labels. How much does an
+# inaccurate count cost, and how much do too few training steps?
 
 # %%
 from fractions import Fraction
@@ -31,14 +31,15 @@ schematic.text(axis, (11.4, 0.95), "τ in 23 % of the\ntraining labels", schemat
 show.figure(
     fig,
     name="count",
-    caption="Steps sharpen the look-up. The fraction of noise words comes from counting labels.",
+    caption="Training steps sharpen the look-up. The fraction of noise words comes from counting labels.",
     alt="Five words and a question mark: red, door, seven, green, door. An arrow leads from the last door to seven.",
 )
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*: training sharpens it. Suppose the noise word comes with probability 20 %, but we count 23 %.
-# Then even endless training leaves $0.2\ln\frac{0.2}{0.23}+0.8\ln\frac{0.8}{0.77}\approx0.0026$ above the Bayes risk.
+# after the earlier *door*. Training sharpens this look-up. Suppose that the noise word comes with probability 20 %, but
+# that we count 23 %. Then even endless training leaves the loss
+# $0.2\ln\frac{0.2}{0.23}+0.8\ln\frac{0.8}{0.77}\approx0.0026$ above the Bayes risk.
 #
 # ## The paper states
 #
@@ -54,7 +55,7 @@ show.figure(
 #
 # **What is true.** The same, for $\varepsilon<\min(\alpha,1-\alpha)$.
 #
-# **What changed.** The condition is not stated. Without it the middle term is negative or undefined.
+# **What changed.** The paper does not state the condition. Without it, the middle term is negative or undefined.
 #
 # <details><summary>Slips (3)</summary>
 #
@@ -70,10 +71,10 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** $0\le
-# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$. So for a fixed
-# training set the loss tends to $L_{\text{Bayes}}+\mathrm{KL}(\alpha\Vert\hat\alpha)$, which is above the Bayes risk
+# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$. For a fixed training
+# set, the loss therefore tends to $L_{\text{Bayes}}+\mathrm{KL}(\alpha\Vert\hat\alpha)$, which is above the Bayes risk
 # unless $\hat\alpha=\alpha$. The abstract says that the expected loss converges at a linear rate to the Bayes risk,
-# "via a finite-sample analysis". This is true only as $M\to\infty$ as well.
+# "via a finite-sample analysis". This is true only if $M\to\infty$ as well.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -81,7 +82,7 @@ show.figure(
 # <!-- claim in-context-reasoning/lemma-c-2 -->
 # <blockquote>
 #
-# **Lemma C.2 (How far the estimated coin can be)** *Appendix C*
+# **Lemma C.2 (How far the estimate can be from the truth)** *Appendix C*
 #
 # **The paper states.** Let $\alpha\in(0,1)$. Let $M$ i.i.d. samples $(X_i)_{i\in[M]}$ be drawn from
 # $X_i\sim\mathrm{Ber}(\alpha)$. Let $\hat\alpha=\frac1M\sum_{i=1}^MX_i$. With probability at least $1-\delta$, we have
@@ -90,18 +91,19 @@ show.figure(
 #
 # **What is true.** The same, for $\varepsilon<\min(\alpha,1-\alpha)$.
 #
-# **What changed.** The condition is not stated, and without it the bound is negative or undefined. The proof passes
-# from $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there. The constant is
-# right all the same, because $\mathrm{KL}(a\Vert b)\le\frac{(a-b)^2}2\max_s\frac1{s(1-s)}$ with $s$ between $a$ and
-# $b$.
+# **What changed.** The paper does not state the condition, without which the bound is negative or undefined. The proof
+# passes from $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there. The
+# constant is nevertheless right, because $\mathrm{KL}(a\Vert b)\le\frac{(a-b)^2}2\max_s\frac1{s(1-s)}$ with $s$ between
+# $a$ and $b$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The excess is a sum. One part is the divergence $\mathrm{KL}(\alpha\Vert\hat\alpha)$ of two coins, the true $\alpha$
-# and the fraction $\hat\alpha$ that we count among $M$ labels. No step changes it. The other is at most $(N-1)e^{-\eta
-# t}$. Lemma C.2 bounds the first part by about $\frac1M$.
+# The excess over the Bayes risk is a sum of two parts. One is the divergence $\mathrm{KL}(\alpha\Vert\hat\alpha)$
+# between two coins, with the true probability $\alpha$ and the fraction $\hat\alpha$ that we count among $M$ labels. No
+# training step changes it. The other part is at most $(N-1)e^{-\eta t}$. Lemma C.2 bounds the first part by a multiple
+# of $\frac1M$.
 #
 # <details><summary>Proof of Theorem 4.3, as corrected</summary>
 #
@@ -199,19 +201,19 @@ axis.legend()
 show.figure(
     fig,
     name="excess",
-    caption=f"M = {samples}: each data set's loss falls geometrically and then stops at KL(α||α̂), below the bound "
-    "(dashed).",
+    caption=f"M = {samples}: for each data set, the excess falls exponentially and then stops at "
+    "KL(α||α̂), below the bound (dashed).",
     alt="Blue curves fall together on a logarithmic axis and level off at different heights, all below a dashed "
     "curve; a curve for known noise falls on.",
 )
 
 # %% [markdown]
-# We see each data set's loss fall together with the others and then level off at its own divergence. Only the curve for
-# a known $\alpha$ keeps falling.
+# We see the curves of all data sets fall together and then level off, each at its own divergence. Only the curve for a
+# known $\alpha$ keeps falling.
 #
 # ## How we checked
-# We go through every number of labels $\tau$ among $M$ and sum the binomial probabilities of those above the bound. As
-# a control, we invert the odds in $\hat\gamma$.
+# For every possible number of labels $\tau$ among $M$, we check whether the loss exceeds the bound, and sum the
+# binomial probabilities of those for which it does. As a control, we invert the odds in $\hat\gamma$.
 
 # %%
 settings = ((50, 0.2, 0.1), (2048, 0.8, 0.05), (200, 0.5, 0.2))
@@ -290,15 +292,15 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # A solver proves that the second part of the excess is between 0 and $(N-1)e^{-\eta t}$ for all $\alpha$, $\hat\alpha$,
-# $C$, $t$ and $N$. A certificate proves Lemma C.2 at $\alpha=\frac15$ for every $\varepsilon$ from $\alpha/100$ on. We
+# $C$, $t$ and $N$. An automatic proof covers Lemma C.2 at $\alpha=\frac15$ for every $\varepsilon\ge\alpha/100$. We
 # compare the appendix's empirical loss with the cross-entropy on a thousand sentences: with the stated signs they
 # differ.
 #
 # </details>
 #
 # ## Where the paper differs
-# Both bounds need $\varepsilon<\min(\alpha,1-\alpha)$. With ten sentences and $\alpha=0.2$, the stated bound ends below
-# the Bayes risk.
+# Both bounds need $\varepsilon<\min(\alpha,1-\alpha)$. With ten sentences and $\alpha=0.2$, the stated bound falls
+# below the Bayes risk.
 #
 # ## What to remember
 # - The loss tends to the Bayes risk plus a divergence that the sample determines.
@@ -309,7 +311,7 @@ claim.verdict()
 # 1. *By hand.* From which step on is $59e^{-0.1t}$ below the divergence $0.0026$?
 #    <details><summary>Solution</summary>
 #
-#    $t>10\ln(59/0.0026)\approx100.3$, so from step 101 on.
+#    From step 101 on, because $t>10\ln(59/0.0026)\approx100.3$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `samples = 500`. How do the curves change?

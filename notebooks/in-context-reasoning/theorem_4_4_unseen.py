@@ -2,8 +2,8 @@
 # # Theorem 4.4 · An unseen output under noise, and a term that was dropped
 # *Nguyen, Nguyen-Tang: Theorem 4.4, Section 4.2; Appendix B.3.*
 #
-# With noise, a good model should give a word that was never an output its fair probability and leave the rest to the
-# noise word. The trained model does. How fast does it get there?
+# With noise, a good model should give a word that was never an output the same probability as any other output, and
+# leave the rest to the noise word. The trained model does. How fast does it get there?
 
 # %%
 import math
@@ -40,9 +40,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
-# after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$ and 59 other words. *Zebra* gets $0.8/(1+x)$ with
-# $x=59\cdot0.8\,e^{-10}\approx0.0021$. It misses $0.8$ by about $0.8x=0.0017$, which is of first order in $x$. The
-# paper keeps $x^2$ only.
+# after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$ and 59 other words. Then *zebra* has the probability
+# $0.8/(1+x)$ with $x=59\cdot0.8\,e^{-10}\approx0.0021$. This is about $0.8x=0.0017$ below $0.8$, an error of first
+# order in $x$. The paper states only the order $x^2$.
 #
 # ## The paper states
 #
@@ -56,19 +56,20 @@ show.figure(
 # after $t$ iterations, Algorithm 1 returns a model that predicts $y_{\text{test}}$ and $\tau$ with probabilities
 # $1-\alpha$ and $\alpha$, up to $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$.
 #
-# **What is true.** The deviations are at most $\varepsilon+(N-1)e^{-\eta t}$ with
-# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for
-# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, the model is a limit.
+# **What is true.** With probability at least $1-\delta$, for all $t$ at once, the deviations are at most
+# $\varepsilon+(N-1)e^{-\eta t}$ with $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is
+# $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where
+# $\hat\gamma$ is infinite, we take the model as a limit.
 #
-# **What changed.** The first-order term does not vanish. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
-# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant will do. At the paper's $M=2048$ the
-# first term hides this.
+# **What changed.** The proof drops a first-order term. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
+# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant makes the stated bound true. At the
+# paper's $M=2048$ the term $\sqrt{\ln(1/\delta)/M}$ hides this.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. It should be
+# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. They should be
 #   $y_{\text{test}}$ and $C_{q,y_{\text{test}}}$.
-# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+# - In our copy of the paper, the bigrams replaced are $(b,y)$. They should be $(q,y)$.
 #
 # </details>
 #
@@ -77,9 +78,10 @@ show.figure(
 #
 # ## Why it is true
 # We argue as in [Theorem 3.3](theorem_3_3_unseen.ipynb): nothing depends on which word follows the trigger. The
-# probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order $Ne^{-\eta t}$. It deviates by the error of the counted
-# fraction $\hat\alpha$ and by about $x$. Between (33) and (34), the proof drops the first-order term of $1/(1+x)$ and
-# keeps the second. For small $M$ the error of $\hat\alpha$ hides this.
+# probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order $Ne^{-\eta t}$, where $\hat\alpha$ is the fraction of noise
+# words that we count among $M$ labels. Its error is at most that of $\hat\alpha$ plus about $x$. Between Eqs. (33) and
+# (34), the proof drops the first-order term of $1/(1+x)$ and keeps the second-order term. For small $M$ the error of
+# $\hat\alpha$ hides this.
 #
 # <details><summary>Proof of Theorem 4.4, as corrected, and why the printed rate fails</summary>
 #
@@ -189,19 +191,20 @@ right.legend()
 show.figure(
     fig,
     name="deviation",
-    caption="Left: how far the probability of an unseen word is from 1 - α when α̂ = α; the paper's rate (dashed) falls "
-    "away below it. Right: the largest ratio of the deviation to the paper's whole bound grows like $M^{1/4}$.",
+    caption="Left: how far the probability of an unseen word is from 1 - α when α̂ = α. The paper's rate (dashed) "
+    "falls twice as steeply. Right: the largest ratio of the deviation to the paper's whole bound grows like "
+    "$M^{1/4}$.",
     alt="Left, a curve falling parallel to a dotted line, crossed by a dashed line twice as steep. Right, markers "
     "rising along a dotted line from about one to several hundred.",
 )
 
 # %% [markdown]
-# We see on the left that the deviation runs parallel to $Ne^{-\eta t}$, far above the stated rate. On the right, its
-# ratio to the whole stated bound grows like $M^{1/4}$, so no constant will do.
+# On the left, we see that the deviation is parallel to $Ne^{-\eta t}$ and, for large $t$, far above the stated rate. On
+# the right, its ratio to the whole stated bound grows like $M^{1/4}$, so no constant makes the bound true.
 #
 # ## How we checked
-# We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we sum the probability
-# of the bound exactly. A solver proves both deviations for all values.
+# We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we can compute exactly
+# how likely the bound is to hold. A solver proves the bounds on both deviations for all values.
 
 # %%
 training = sample_sentences(task, samples, seeds[2])
@@ -240,7 +243,7 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - The model handles unseen outputs under noise, up to the error of $\hat\alpha$ and a term of order $Ne^{-\eta t}$.
-# - The paper's rate has the square of this term, which is too small for large $M$.
+# - The paper's rate has the square of this term, which is too small when $M$ is large.
 #
 # ## Exercises
 #

@@ -2,8 +2,8 @@
 # # Theorem 4.5 · When attention predicts the output and the feed-forward layer the noise
 # *Nguyen, Nguyen-Tang: condition (8) and Theorem 4.5, Section 4.2; Appendix B.4.*
 #
-# Trained transformers seem to keep reasoning in attention and statistics in the feed-forward layer. In this model we
-# can prove it. How long must we train until each layer has its role?
+# Trained transformers seem to reason in attention and to store statistics in the feed-forward layer. For the
+# construction of Lemma 4.1, we can prove this. How long must we train until each layer has its role?
 
 # %%
 import math
@@ -27,7 +27,7 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Let 20 % of the labels be $\tau$, and let $\lambda=\eta t$ with $\eta=0.1$:
+# Let 20 % of the labels be the noise word $\tau$, and let the look-up have the scale $\lambda=0.1\,t$ after $t$ steps:
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -38,8 +38,8 @@ schematic.arrow(axis, tops[4], noise, "feed-forward layer: λ − 1.39", bend=0.
 show.figure(
     fig,
     name="layers",
-    caption="What each layer predicts after the final door: attention the word after the earlier door, and the "
-    "feed-forward layer the noise word.",
+    caption="What each layer predicts after the final door. Attention predicts the word after the earlier door, and "
+    "the feed-forward layer predicts the noise word.",
     alt="Five boxes: red, door, seven, green, door. One arrow leads from the last door back to seven, with the logit "
     "lambda; another one to a separate box with tau, with the logit lambda minus 1.39.",
 )
@@ -47,7 +47,7 @@ show.figure(
 # %% [markdown]
 # We see an arrow from the final *door* to *seven*, the word after the earlier *door*. The feed-forward layer gives
 # $\tau$ the logit $\lambda+\ln\frac{0.2}{0.8}=\lambda-1.39$, which is $-0.09$ after 13 steps and $0.01$ after 14. Only
-# then does it beat the others' 0.
+# then is it above 0, the logit of all other words.
 #
 # ## The paper states
 #
@@ -76,18 +76,17 @@ show.figure(
 # $t\ge\max\big(1,\frac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$ and
 # $\varepsilon<\min(\alpha,1-\alpha)$.
 #
-# **What changed.** In the text that we have the bracket closes too early, against the proof. Without
-# $\varepsilon<\alpha$ the time is not defined. Without $\varepsilon<1-\alpha$ all labels may be $\tau$, and then
-# Algorithm 1 divides by zero. By convention there is then no model. If $\hat\gamma=\infty$ is read as a limit,
+# **What changed.** In our copy of the paper, the bracket closes too early; the proof has it right. Without
+# $\varepsilon<\alpha$ the time is not defined. Without $\varepsilon<1-\alpha$ all labels may be $\tau$; then Algorithm
+# 1 divides by zero, and by our convention returns no model. If we read $\hat\gamma=\infty$ as a limit,
 # $\varepsilon<\alpha$ is enough.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - The proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$. It should be
 #   $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$.
-# - The proof has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on. At $t=-\hat\gamma/\eta$ the logits of the
-#   feed-forward layer are equal for $C=1$, so $t$ must be above it. It is, if
-#   $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
+# - The proof states separation for $t\ge\max(1,-\hat\gamma/\eta)$. At $t=-\hat\gamma/\eta$ and $C=1$ the logits of the
+#   feed-forward layer are all equal, so $t$ must be larger. If $\lvert\hat\alpha-\alpha\rvert<\varepsilon$, it is.
 #
 # </details>
 #
@@ -95,10 +94,10 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Attention's only nonzero logit is $C\lambda_t$ at $y$; that of the feed-forward layer is $C\lambda_t+\hat\gamma$ at
-# $\tau$, where $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ and $\hat\alpha$ is counted. We wait until the second is
-# positive. The estimate $\hat\alpha$ is off by less than $\varepsilon$ with probability $1-\delta$, which bounds the
-# wait.
+# If the output $y$ follows the trigger $C$ times, the only nonzero logit of attention is $C\lambda_t$ at $y$. That of
+# the feed-forward layer is $C\lambda_t+\hat\gamma$ at $\tau$, where $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ and
+# $\hat\alpha$ is the fraction of labels that are $\tau$. We wait until the second logit is positive. A bound on the
+# error of $\hat\alpha$ bounds the waiting time.
 #
 # <details><summary>Proof of Theorem 4.5, as corrected</summary>
 #
@@ -183,17 +182,18 @@ axis.legend()
 show.figure(
     fig,
     name="separation",
-    caption="Fraction of sentences whose layers are separated; dashed, the theorem's waiting times.",
+    caption="Fraction of sentences on which the layers are separated. Dashed: the theorem's waiting times.",
     alt="Three step-like curves reaching one: within two steps for alpha 0.5 and 0.8, in three jumps some steps later "
     "for alpha 0.2.",
 )
 
 # %% [markdown]
-# We see three jumps at $\alpha=0.2$: sentences with more bigrams separate sooner. At $\alpha=0.8$ one step is enough.
+# We see three jumps at $\alpha=0.2$: on sentences with more bigrams, the layers separate sooner. At $\alpha=0.8$ one
+# step is enough.
 #
 # ## How we checked
-# More labels $\tau$ only raise $\hat\gamma$. We find the smallest sufficient number by bisection and sum the binomial
-# probabilities exactly.
+# More labels $\tau$ can only raise $\hat\gamma$. By bisection, we find the smallest sufficient number of them, and sum
+# the binomial probabilities exactly.
 
 # %%
 few = test.pick(slice(100))
@@ -237,7 +237,7 @@ claim.certified("M = 2048, α = 1/5: separated, over all label sequences", exact
 claim.verdict()
 
 # %% [markdown]
-# In condition (8), ties do not count.
+# In condition (8), a tie must not count.
 
 # %%
 picked, rows = test.pick(slice(4)), torch.arange(4)
@@ -260,12 +260,12 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# We close the bracket as in the proof. The stated one gives no waiting at $\alpha=\frac12+\varepsilon$, where all
-# logits of attention are still 0.
+# We close the bracket of the waiting time as in the proof. With the stated one, the waiting time at
+# $\alpha=\frac12+\varepsilon$ is 0, when all logits of attention are 0.
 #
 # ## What to remember
-# - The construction assigns the roles: attention can only favour $y$, the feed-forward layer only $\tau$.
-# - We wait for the sign of one number, $C\eta t+\hat\gamma$.
+# - The construction assigns the roles: attention can favour only $y$, and the feed-forward layer only $\tau$.
+# - The layers are separated once one number, $C\eta t+\hat\gamma$, is positive.
 # - For $\hat\alpha\ge\frac12$, one step is enough.
 #
 # ## Exercises
@@ -280,9 +280,9 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    The logits depend on $\eta t$ only, so everything happens five times sooner. For $C=1$ the layers separate near
-#    step 3 instead of step 14, and never before step 1.
+#    step 3 instead of step 14, and in no case before step 1.
 #
 #    </details>
 #
-# Next: [Table 1](table_1_in_one_picture.ipynb), because the theorem builds the roles in, and we want to know what
+# Next: [Table 1](table_1_in_one_picture.ipynb), because the theorem assumes the roles, and we want to know what
 # training finds.

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Algorithms 4 and 5 · If-then is a lookup too
+# # Algorithms 4 and 5 · If-then is also a look-up
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 4 and 5, Appendix C.*
 #
@@ -25,8 +25,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# A token holds the letter $x=b$ and two cases: if $x$ is $a$, answer 1, and if $x$ is $b$, answer 2. The layer writes
-# one token per case, and then looks up $b$.
+# A token holds the letter $x=b$ and two cases: if $x$ is $a$, the answer is 1, and if $x$ is $b$, the answer is 2.
+# The layer writes one token per case, and then looks up $b$.
 
 # %%
 fig, axis = schematic.canvas(height=2.0)
@@ -38,14 +38,14 @@ schematic.arrow(axis, (10.3, 1.15), (10.7, 1.15))
 show.figure(
     fig,
     name="cases",
-    caption="The first token holds the letter and both cases. Two tokens copy one case each, and the last one is the "
-    "answer.",
+    caption="The first token holds the letter and both cases. Two tokens copy one case each, and the last one holds "
+    "the answer.",
     alt="Four tokens: x = b with two cases, the case a: 1, the case b: 2 with x = b, and the answer 2. Arrows lead "
     "from the two copies to the first token.",
 )
 
 # %% [markdown]
-# We see a table of two tokens, each with a key and a value.
+# The two middle tokens are a table, each with a key and a value.
 #
 # ## The paper states
 #
@@ -71,12 +71,12 @@ show.figure(
 # $r=r+1$. Table $T=\{\text{obj}[i].s_0:\text{obj}[i].s_1\}_{i\in[r,r-k+1]}$.
 # $\text{token}[r+1].x'=\text{Lookup}(T,\text{token}[r].x)$.
 #
-# **What is true.** Over $k$ tokens the cases are copied from the token that holds them into the rows $s_0$ (key $a_i$)
-# and $s_1$ (value $b_i$), one case per token, and $x$ is carried along. Then $x$ is looked up in this table, and the
-# value becomes $x'$. The rows $s_0$ and $s_1$ belong to this one if-then.
+# **What is true.** Over $k$ tokens, the cases are copied from the token that holds them into the rows $s_0$ (key $a_i$)
+# and $s_1$ (value $b_i$), one case per token, and $x$ is copied as well. Then $x$ is looked up in this table, and the
+# value becomes $x'$. No other if-then uses the rows $s_0$ and $s_1$.
 #
 # **What changed.** In the paper, each copy reads from the token written just before, which holds neither $x$ nor the
-# cases, and no line says which token makes it. As stated, nothing is found.
+# cases, and no line says which token makes the copy. As stated, the look-up finds nothing.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -84,8 +84,8 @@ show.figure(
 # ## Why it is true
 #
 # Each copy is a look-up by position, and [a look-up is a head](lemma_c_1_programs.ipynb). If the letters of the cases
-# differ, only one token of the table has the key $x$. A second if-then in the same rows would find both tables and
-# return their sum.
+# differ, only one token of the table has the key $x$. If a second if-then used the same rows, its look-up would find
+# both tables and return the sum of their values.
 #
 # <details><summary>Proof of Algorithm 5, as corrected</summary>
 #
@@ -103,7 +103,7 @@ show.figure(
 #
 # ## See it run
 #
-# We try all letters $x$, one of them in no case, with all outcomes.
+# We try all letters $x$, including one for which there is no case, with all outcomes.
 
 # %% tags=["parameters"]
 most_cases = 3  # the largest k, from 2 to 5; the work grows with outcomes ** most_cases
@@ -133,7 +133,7 @@ listed = [one for one in found if one[0]]
 print(f"{len(found)} inputs: {len(listed)} with a case, {len(found) - len(listed)} without")
 
 # %% [markdown]
-# Now we let a second if-then follow the first, with private or with shared rows.
+# Now a second if-then follows the first, with private or with shared rows.
 
 # %%
 pairs_tried, right = 0, {"private": 0, "shared": 0}
@@ -168,12 +168,12 @@ alt += "lower one the rows s0 and s1 are used by both blocks and the last token 
 show.figure(fig, name="tables", caption=caption, alt=alt)
 
 # %% [markdown]
-# We see that with shared rows no input is right.
+# With shared rows, no input gives the right answer.
 #
 # ## How we checked
 #
-# We require that program and heads agree on every input. As controls, two cases have one letter, and two if-thens share
-# rows. We also run the paper's Algorithm 5.
+# We require that the program and the heads agree on every input. As controls, we give two cases the same letter, and
+# let two if-thens share rows. We also run the paper's Algorithm 5.
 
 # %%
 same_letter = list(product(range(2), range(2)))
@@ -218,8 +218,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    There are $k$ letters with a case and $3^k$ outcomes. For $k=2,3,4$ this is $18+81+324=423$ with a case, and
-#    $9+27+81=117$ without. All are exact.
+#    There are $k$ letters with a case and $3^k$ choices of outcomes. For $k=2,3,4$ this gives $18+81+324=423$ inputs
+#    with a case, and $9+27+81=117$ without. All are exact.
 #
 #    </details>
 #

@@ -11,8 +11,8 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 6 and 7, Appendix C.1.*
 #
-# A step changes only the cells around the head. Can we compute each cell of the new tape from three cells of the old
-# one? We can, if we do not forget the cells far away.
+# A step of a Turing machine changes only the cells around the head. Can we compute each cell of the new tape from
+# three cells of the old one? We can, if we do not forget the cells far from the head.
 
 # %%
 from attention_theory.linear_attention.machines.tape_program import (
@@ -30,7 +30,7 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# The head is over a 1, in state *q*. The rule says: write 0, change to *p*, and go left.
+# The machine is in state *q*, with its head over a 1. The rule says: write 0, change to state *p*, and go left.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -43,14 +43,15 @@ for (x, _), words in zip(tops, ("elsewhere", "left", "head", "right", "elsewhere
 show.figure(
     fig,
     name="branches",
-    caption="Five cells before and after a step. The blue cells below have changed.",
+    caption="Five cells before and after a step. The head's cell before the step and the two cells that changed are "
+    "blue.",
     alt="Five cells 1, 0, 1 with state q, 1, 0, and below them 1, 0 with state p, 0, 1, 0. The labels are elsewhere, "
     "left, head, right, elsewhere.",
 )
 
 # %% [markdown]
-# We see four cases. The cell at the head takes the new letter. Its neighbours keep theirs, and the left one receives
-# the state. All other cells stay as they are.
+# We see four cases. The cell at the head takes the new letter. Its two neighbours keep their letters, and the left
+# one receives the state. All other cells stay as they are.
 #
 # ## The paper states
 #
@@ -64,12 +65,12 @@ show.figure(
 # NextToken.s1 = Copy(Token[-N+1].s0). NEXT TOKEN $r=r+1$. Split into three branches to handle left, head, and right
 # positions relative to head. See algorithm 7.
 #
-# **What is true.** For each cell of the new tape, a block of tokens copies letter and state of the same cell and its
-# two neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these
-# are the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window.
+# **What is true.** For each cell of the new tape, a block of tokens copies the letter and state of the same cell and of
+# its two neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells, it
+# copies from the blocks at the offsets $-N-1$, $-N$ and $-N+1$, if they are inside the window.
 #
 # **What changed.** The offsets must count blocks, not tokens, and the copies must read the letter and state that a
-# block *returned*. The paper's $s_0$ is what the block had loaded, so the tape stops changing after one step.
+# block *returned*. The paper's $s_0$ is what the block had loaded, so the tape no longer changes after the first step.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -88,7 +89,7 @@ show.figure(
 # the head keeps its letter and takes $q'$ if $m=L$; the cell at the head takes the letter $w'$ and no state; the cell
 # right of the head keeps its letter and takes $q'$ if $m=R$; every other cell keeps its letter and has no state.
 #
-# **What changed.** The paper has no branch for the other cells. Without it they lose their letters, and no
+# **What changed.** The paper has no branch for the other cells. Without this branch they lose their letters, and no
 # configuration is right.
 #
 # <details><summary>Slips (2)</summary>
@@ -104,8 +105,8 @@ show.figure(
 #
 # ## Why it is true
 #
-# A cell sees itself and its neighbours. If one of the three holds the state, we know the rule and the move, and so the
-# new letter and state. Otherwise nothing changes. The four cases exclude one another.
+# To compute a cell, we look at this cell and its neighbours. If one of the three holds the state, we know the rule
+# and the move, and therefore the new letter and state. Otherwise nothing changes. The four cases exclude one another.
 #
 # <details><summary>Proof of Algorithm 7, as corrected</summary>
 #
@@ -132,7 +133,8 @@ show.figure(
 #
 # ## See it run
 #
-# We compare the branches with a simulator on random configurations. We also put back each error of the paper alone.
+# We compare the branches with a simulator on random configurations. We also put each of the paper's errors back in,
+# one at a time.
 
 # %% tags=["parameters"]
 configurations = 1000  # random one-step configurations, at least 100
@@ -158,11 +160,14 @@ for number in range(configurations):
     right["corrected"] += new_tape(tables[number], before) == after
     for name, faults in printed_parts.items():
         right[name] += new_tape(tables[number], before, form="printed", faults=faults) == after
-show.table(["Algorithm 7", f"configurations right, of {configurations}"], right.items())
+show.table(
+    ["Algorithm 7", f"configurations right, of {configurations}"],
+    [[name.replace("as printed", "as in the paper"), count] for name, count in right.items()],
+)
 
 # %% [markdown]
-# We see that the corrected branches are always right. Without the fourth one, nothing is. Our machines can also stay in
-# place, so we try this move.
+# The corrected branches are always right. Without the fourth branch, no configuration is right. The heads of our
+# machines can also stay in place, so we try this move.
 
 # %%
 staying = tables.clone()
@@ -199,18 +204,19 @@ axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="steps",
-    caption="Tapes that are right after each step: with the corrected offsets and copies, all of them. Copies of `s0` "
-    "survive the first step only. Offsets that count tokens fail at once.",
-    alt="Three curves against the step. One stays at 1. One is 1 at steps 0 and 1 and then drops to a small share. "
+    caption="The fraction of tapes that are right after each step. With the corrected offsets and copies, all are "
+    "right. Copies of `s0` are right for the first step only. Offsets that count tokens fail at once.",
+    alt="Three curves against the step. One stays at 1. One is 1 at steps 0 and 1 and then drops to a small fraction. "
     "One drops to 0 at step 1.",
 )
 
 # %% [markdown]
-# We see that copies of `s0` repeat the first step.
+# Copies of `s0` only repeat the first step.
 #
 # ## How we checked
 #
-# We require that the corrected form is right everywhere. The paper's form, and each error alone, must fail.
+# We require that the corrected form is right everywhere. The paper's version, and each of its errors alone, must
+# fail.
 
 # %%
 claim = Claim("linear-attention/algorithm-7")
@@ -234,8 +240,8 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 #
-# - A step of a machine is local: three old cells and four branches give a new cell.
-# - The branch that the paper omits is the one for most cells.
+# - A step of a machine is local: four branches compute a new cell from three old ones.
+# - The branch that the paper omits applies to most cells.
 #
 # ## Exercises
 #
@@ -251,8 +257,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    On 29 %, while with two letters it is 56 %. The more letters there are, the less often the wrong letter selects the
-#    right rule.
+#    It is harmless on 29 % of them, compared with 56 % for two letters. The more letters there are, the less often
+#    the wrong letter selects the right rule.
 #
 #    </details>
 #

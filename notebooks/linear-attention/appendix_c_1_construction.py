@@ -11,9 +11,9 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Appendix C.1, Algorithms 6 and 7.*
 #
-# How can a layer that only looks things up run a Turing machine? The paper's plan is simple: to write a cell of the new
-# tape, it is enough to know three cells of the old one. We build this plan, repair it where it fails, and see why it is
-# larger than Lemma 2.2 allows.
+# How can a layer that only looks things up run a Turing machine? The paper's plan is simple: to write a cell of the
+# new tape, it is enough to know three cells of the old one. We carry out this plan, repair it where it fails, and see
+# why the result is larger than Lemma 2.2 allows.
 
 # %%
 import torch
@@ -37,8 +37,9 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# The head is in state *q* over a 1, and the rule says: over a 1, write 0, change to state *p*, and go right. What will
-# the cell on the right hold? It keeps its letter, a blank, and receives the state *p*. Four tokens find this out.
+# The machine is in state *q* with its head over a 1, and the rule says: write 0, change to state *p*, and go right.
+# What will the cell on the right hold? It keeps its letter, a blank, and receives the state *p*. Four tokens compute
+# this.
 
 # %%
 fig, axis = schematic.canvas(height=2.7)
@@ -61,7 +62,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see one block. A step needs one block for each cell of the tape.
+# These four tokens form a *block*. A step needs one block for each cell of the tape.
 #
 # ## The paper states
 #
@@ -82,18 +83,19 @@ show.figure(
 #
 # **What changed.** As stated in the paper, no machine runs. Algorithms 5, 6 and 7 and the proof of Lemma C.1 need their
 # corrections, and a cell without the head needs a letter for "no state", because an empty state cannot be looked up.
-# The tape is every fourth of the last tokens. A head that walks on needs $N=\hat n+\hat\Phi$ cells, where the paper
-# counts $\hat n$. Therefore heads, rows and tokens exceed the bounds of Lemma 2.2, which other heads satisfy.
+# The tape is every fourth of the last tokens. A head that keeps moving to the right needs $N=\hat n+\hat\Phi$ cells,
+# where the paper counts $\hat n$. Therefore heads, rows and tokens exceed the bounds of Lemma 2.2, which other heads
+# satisfy.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# Each part of a block is a look-up, and [one look-up is one head](lemma_c_1_programs.ipynb). SELECT is the hard part:
-# it needs the letter *and* the state, while the layer is linear in the last token. The construction lets the last token
-# look at itself, in rows that no earlier token has used. Every block therefore needs fresh rows, and the width grows
-# with the window times the number of steps.
+# Each token of a block is written by look-ups, and [one look-up is one head](lemma_c_1_programs.ipynb). SELECT is the
+# hard part: it needs the letter *and* the state, while the layer is linear in the last token. The construction lets
+# the last token look at itself, in rows that no earlier token has used. Every block therefore needs fresh rows, and
+# the width grows with the number of cells times the number of steps.
 #
 # <details><summary>Proof of Appendix C.1 construction, as corrected</summary>
 #
@@ -130,7 +132,8 @@ show.figure(
 #
 # ## See it run
 #
-# We build one layer from four bounds, and run our own machine and ten random ones in it.
+# From bounds on the states, letters, cells and steps we build one layer, and run our own machine and ten random ones
+# in it.
 
 # %% tags=["parameters"]
 # a machine of your own; its moves are L, R and S
@@ -186,16 +189,15 @@ axis.grid(False)
 show.figure(
     fig,
     name="tape",
-    caption="The tape over time, read from the tokens that the layer wrote: each row is one step, the frame is the "
-    "head with its state, the dot is the blank, and the ground has one shade for each letter. The machine adds one to "
-    "the binary number on its tape.",
+    caption="The tape over time, read from the tokens that the layer wrote. Each row is the tape after one step. The "
+    "frame marks the head and contains the state, dots are blanks, and each letter has a background of one shade. "
+    "The machine adds one to the binary number on its tape.",
     alt="A table of cells with a row for every step. The head walks to the right end of the number, turns back, turns "
     "trailing ones into zeros and the next zero into a one, and accepts.",
 )
 
 # %% [markdown]
-# We see the machine add one to its number. Between two cells of the tape, the layer writes three working tokens, so we
-# must read every fourth token.
+# Between two cells of the tape, the layer writes three working tokens, so we must read every fourth token.
 
 # %%
 ends = [universal.prompt_tokens + 4 * window * step for step in range(1, steps + 1)]
@@ -210,7 +212,8 @@ print(f"weights of the heads: 1 in Q, {in_v} in V; entries of the tokens: {in_to
 # %% [markdown]
 # ### How it grows
 #
-# With $D=|\mathcal Q|+|\Sigma|+3$ numbers per rule, a window of $N$ cells and $\Phi$ steps, we count
+# For $|\mathcal Q|$ states, $|\Sigma|$ letters, $N$ cells and $\Phi$ steps, the numbers of heads, rows, and tokens up
+# to step $t$ are
 #
 # $$\begin{aligned}
 # H &= 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi , \\
@@ -248,8 +251,8 @@ print(
 #
 # ### What breaks it
 #
-# We make three changes. All blocks share their working rows, cells without the head have an empty state, or the
-# branches are those of the paper.
+# We make three changes, one at a time: all blocks share their working rows, cells without the head have an empty
+# state, or the branches are those of the paper.
 
 # %%
 draws = (random_tables(10, 2, 2, seed), *random_inputs(10, 2, 5, seed + 1))
@@ -271,16 +274,15 @@ show.table(
 )
 
 # %% [markdown]
-# With shared rows, earlier tokens answer as well, and the sums explode. An empty state does no harm in the first step,
-# but then it cannot be looked up, and letters are lost. The paper's [branches](algorithm_7_branches.ipynb) get no tape
-# right.
+# With shared rows, the look-ups also find earlier tokens, and the sums explode. An empty state does no harm in the
+# first step, but after that it cannot be looked up, and letters are lost. The paper's
+# [branches](algorithm_7_branches.ipynb) get no tape right.
 #
 # ## How we checked
 #
 # With one set of heads at each size, we compare every configuration with that of a simulator, and they must agree
-# exactly. Shared rows and empty states are our controls. We show, and do not judge, that $H$ grows nearly fourfold when
-# the steps double, while Lemma
-# 2.2 allows a factor of two.
+# exactly. Shared rows and empty states are our controls. We show, but do not judge, that $H$ grows nearly fourfold
+# when the number of steps doubles, while Lemma 2.2 allows a factor of two.
 
 # %%
 longer = UniversalMachine.heads_formula(2, 21, 20) / UniversalMachine.heads_formula(2, 11, 10)
@@ -304,7 +306,7 @@ claim.verdict()
 # ## What to remember
 #
 # - A new cell depends on three old cells, so a few look-ups per cell make a universal machine.
-# - Rows that may be used only once make this construction wide.
+# - This construction is wide because each row can be used only once.
 # - [Heads that subtract what they wrote](lemma_2_2_universal_machine.ipynb) need far fewer rows.
 #
 # ## Exercises
@@ -327,4 +329,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because the lemma promises a smaller machine, and there is one.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because the lemma promises a smaller machine, and one exists.

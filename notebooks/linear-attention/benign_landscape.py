@@ -10,8 +10,8 @@
 # # Figure 1(a) · With enough heads there are no bad minima
 # *Beyond the paper: why gradient descent on a layer of linear attention need not get stuck.*
 #
-# The paper observes that training goes better with more heads, and gives no reason. Apart from exceptional starts, and
-# from heads that grow without bound, gradient descent can only get stuck in a local minimum. We prove that with enough
+# The paper observes that training works better with more heads, but gives no reason. Apart from exceptional starts
+# and heads that grow without bound, gradient descent can only get stuck in a local minimum. We prove that with enough
 # heads every local minimum is a best fit, on any data.
 
 # %%
@@ -28,12 +28,12 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# A single head on tokens of one number is a product $vq$, and the labels require $vq=2$. The loss is $(vq-2)^2$.
-# Suppose we are at $v=0$, $q=0$, where the loss is 4 and flat in all directions. Is this a minimum?
+# If tokens are single numbers, a head is a product $vq$. The labels require $vq=2$, and the loss is $(vq-2)^2$. At
+# $v=q=0$ the loss is 4, and flat in all directions. Is this a minimum?
 #
-# We keep $q=0$ and change $v$ to 1. The loss is still 4, since $vq=0$. If $(0,0)$ were a local minimum, all points near
-# it with the same loss would be local minima as well, and flat. But at $(v,0)$ the loss changes with $q$: its slope is
-# $2(vq-2)v=-4v$. So $(0,0)$ is not a minimum.
+# We keep $q=0$ and change $v$. The loss is still 4, since $vq=0$. If $(0,0)$ were a local minimum, all points near it
+# with the same loss would also be local minima, and flat. However, at $(v,0)$ the loss changes with $q$: its
+# derivative is $2(vq-2)v=-4v$. Therefore $(0,0)$ is not a minimum.
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
@@ -54,13 +54,13 @@ schematic.text(axis, (6.5, 2.3), "down", schematic.BLUE, 9, "left")
 show.figure(
     fig,
     name="way-down",
-    caption="The way out of a flat point: first along a line of equal loss, then down.",
+    caption="The way out of a flat point: first along a line of equal loss (orange), then down to a best fit (blue).",
     alt="A plane with axes v and q and one branch of the curve vq = 2. From the origin an orange arrow leads along the "
     "axis v, marked same loss, and from its end a blue arrow leads up to the curve, marked down.",
 )
 
 # %% [markdown]
-# This is the whole argument. A head that is not used yet can be changed freely, and then it is a way down.
+# We can change an unused head at no cost, and it then offers a way down.
 #
 # ## What we prove
 # The loss is the mean squared error on any data, or any other loss that is convex and differentiable in the outputs. A
@@ -75,11 +75,11 @@ show.figure(
 # kept symmetric, every local minimum over $(V_h,Q_h)$ with $H\ge d(d+1)/2$ is global. If they are free, every local
 # minimum with $H\ge d^2-d+1$ is global; at $d=2$ these numbers are both 3. For $d(d+1)/2\le H\le d^2-d$, at a local
 # minimum that is not global the $V_h$ are independent, the $Q_h$ are independent, and the vectors $(G_{a;jk\ell})_j$ of
-# the gradient $G$ by the head matrix span at most $d-2$ dimensions.
+# the gradient $G$ with respect to the head matrix span at most $d-2$ dimensions.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The nine tenths of the searches.
+# The threshold of nine tenths for the searches.
 #
 # </details>
 #
@@ -87,11 +87,12 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The outputs depend on a table $\sum_h\mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top$. If the $Q_h$ are dependent, some
-# change of the $V_h$ leaves the table as it is, as in the tiny example. If they are independent but many, some change
-# of the $V_h$ still leaves the *function* as it is, because two tables can be one function. At a local minimum all
-# points reached so must be flat, and this forces the gradient to be 0 as a function of the table. The loss is convex
-# there, so the minimum is global.
+# The outputs depend only on the head matrix, or *table*, $\sum_h\mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top$, where
+# flat writes a matrix as a vector. If the $Q_h$ are dependent, some change of the $V_h$ does not change this matrix,
+# as in the tiny example. If they are independent but many, some change of the $V_h$ still does not change the
+# *function*, because two head matrices can give the same function. At a local minimum, all points that we reach in
+# this way must be flat, and this forces the gradient with respect to the head matrix to be 0. The loss is convex in
+# the head matrix, so the minimum is global.
 #
 # <details><summary>Proof</summary>
 #
@@ -132,7 +133,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 starts = 60  # random starts for each number of heads, from 10 to 400
@@ -145,9 +146,9 @@ source = generator(seed)
 # %% [markdown]
 # ### A flat point that is not a minimum
 # We build a point with $d=2$ and three heads at which all derivatives are 0 and the loss is 1. All entries $V_h[1,1]$
-# and $Q_h[1,1]$ are 0, and the labels differ from the outputs by $\langle z_1,z_1\rangle z_{1n}$ in output 1. The loss
-# is measured in the coefficients, as on data whose features are orthonormal. Then we take the step of the proof, a
-# change of $V$ in $E$.
+# and $Q_h[1,1]$ are 0, and the labels differ from the outputs by $\langle z_1,z_1\rangle z_{1n}$ in output 1. We
+# measure the loss in the coefficients, as if the features of the data were orthonormal. Then we take the step of the
+# proof, a change of $V$ that keeps the function.
 
 # %%
 d = 2
@@ -180,12 +181,11 @@ show.table(
 )
 
 # %% [markdown]
-# The loss is the same, and the derivative by $Q$ is no longer 0: the flat point was not a minimum.
+# The loss is the same, and the derivative with respect to $Q$ is no longer 0. The flat point was not a minimum.
 #
 # ### Searches from random starts
 # We search from random starts with each number of heads, and count the searches that end at an error of 0 up to
-# rounding. At $d=2$ we take a function that two heads can give and that is hard to find for them, at $d=3$ a random
-# one.
+# rounding. At $d=2$ we take a function that two heads can represent but rarely find, and at $d=3$ a random one.
 
 # %%
 hard = torch.tensor([[1, 0, -2, 2, 0, 1], [0, -2, -1, 2, -1, -1]], dtype=torch.float64)
@@ -212,14 +212,15 @@ axis.legend(loc="lower right")
 show.figure(
     fig,
     name="searches",
-    caption="The fraction of searches that end at a global minimum, for one function of each width.",
+    caption="The fraction of searches that end at a global minimum, for one function of each width $d$.",
     alt="Two curves over the number of heads. At width 2 the fraction is 1 from three heads on.",
 )
 
 # %% [markdown]
-# At $d=2$ all searches succeed from three heads on, as the theorem says. With two heads most get stuck. Are these
-# really minima? We take the stuck point with the smallest heads and compute its second derivatives. Four directions
-# change nothing, since we can mix the two heads by any invertible $2\times2$ matrix without changing the table.
+# At $d=2$ all searches with three or more heads succeed, as the theorem says. With two heads, most get stuck. Are
+# they really at local minima? We take the stuck point with the smallest heads and compute its second derivatives.
+# Four directions change nothing, since we can mix the two heads by any invertible $2\times2$ matrix without changing
+# the head matrix.
 
 # %%
 two = fits[2, 2]
@@ -239,13 +240,13 @@ upward = int((curvatures > 1e-3).sum())
 print(f"loss {hard_loss(point):.3g}, derivative {slope:.1g}, {upward} curvatures above 0, from {curvatures[4]:.2g}")
 
 # %% [markdown]
-# Twelve curvatures are above 0 and four are 0, so this is a bad minimum. Three heads at $d=2$ are therefore not only
-# enough, but needed.
+# Twelve curvatures are positive and four are 0, so this is a bad minimum. At $d=2$, three heads are therefore not
+# only enough, but necessary.
 #
 # ## How we checked
-# The flat point must have derivatives 0, the step of the proof must keep its loss, and the derivative by $Q$ must not
-# be 0 afterwards. From the numbers of heads of the theorem on, nine searches of ten must end at 0; with two heads at
-# $d=2$, as a control, fewer must.
+# At the flat point, all derivatives must be 0. The step of the proof must keep the loss, and afterwards the
+# derivative with respect to $Q$ must not be 0. With as many heads as the theorem requires, at least 90 % of the
+# searches must end at 0. As a control, with two heads at $d=2$ fewer must.
 
 # %%
 claim = Claim("linear-attention/benign-landscape")
@@ -266,37 +267,37 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A search that stops early, or that runs off to ever larger heads, ends above 0 without a local minimum. We therefore
-# allow a tenth of the searches to fail.
+# A search that stops early, or in which the heads grow without bound, ends above 0 without a local minimum. We
+# therefore allow a tenth of the searches to fail.
 #
 # </details>
 #
 # ## Where we stop
-# Between $d(d+1)/2$ and $d^2-d$ heads, all $Q_h$ free, we do not know whether a bad minimum exists. The smallest case
-# is $d=3$ with six heads. By the theorem its $V_h$ and $Q_h$ would be independent, and its gradient would have the
-# form $G_{a;jk\ell}=N_{a\ell}\,x_jx_k$. Our searches
-# found none, which proves nothing. The theorem also says nothing on how long training takes.
+# Between $d(d+1)/2$ and $d^2-d$ heads, with all $Q_h$ free, we do not know whether a bad minimum exists. The smallest
+# case is $d=3$ with six heads. By the theorem, its $V_h$ and $Q_h$ would be independent, and its gradient would have
+# the form $G_{a;jk\ell}=N_{a\ell}\,x_jx_k$. Our searches found no bad minimum, which proves nothing. The theorem also
+# says nothing about how long training takes.
 #
 # ## What to remember
 # - With $d^2-d+1$ heads or more, every local minimum is a best fit, on any data.
 # - With symmetric $Q_h$, $d(d+1)/2$ heads are enough for this.
-# - The reason is a spare direction: change it at no cost, and the loss can go down.
+# - The reason is a spare direction: we can change the heads along it at no cost, and then the loss can go down.
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $d=1$. From how many heads on is every local minimum global?
+# 1. *By hand.* Let $d=1$. How many heads make every local minimum global?
 #    <details><summary>Solution</summary>
 #
-#    From one on: $d^2-d+1=1$. The loss is $(\sum_hv_hq_h-w)^2$ up to constants. Where it is not smallest, the
-#    derivative by $q_h$ is a multiple of $v_h$, and by $v_h$ one of $q_h$. All are 0 only at $v=q=0$, and there the
-#    loss falls along $v_1=\pm q_1$.
+#    One head is enough, since $d^2-d+1=1$. Up to constants, the loss is $(\sum_hv_hq_h-w)^2$. Where it is not
+#    minimal, its derivative with respect to $q_h$ is a multiple of $v_h$, and that with respect to $v_h$ is a
+#    multiple of $q_h$. All of them are 0 only at $v=q=0$, and there the loss falls along $v_1=q_1$ or $v_1=-q_1$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `starts = 400`. Will the fraction for two heads at $d=2$ come closer to 1?
 #    <details><summary>Solution</summary>
 #
-#    No. A fixed part of the starts leads to bad minima, for this function most of them. More starts only measure it
-#    better.
+#    No. For this function, most starts lead to bad minima. With more starts, we only measure the fraction more
+#    precisely.
 #
 #    </details>
 #

@@ -13,7 +13,7 @@
 #
 # One layer computes one vector, so how can it compute for many steps? We append the vector to the input and apply the
 # layer again. This page makes the loop precise: how letters become vectors, how vectors become letters, and how much
-# error we can afford on the way.
+# error we can tolerate on the way.
 
 # %%
 import torch
@@ -32,9 +32,9 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# Our layer has one head. It multiplies each token by its first entry, adds them up, exchanges the two entries of the
-# sum, and multiplies by the first entry of the last token. We start with the tokens $(1,0)$ and $(1,1)$. The sum is
-# $(2,1)$, so the first output is $(1,2)$. We append it and repeat.
+# Our layer has one head. It multiplies each token by the token's first entry, adds up the results, exchanges the two
+# entries of the sum, and multiplies them by the first entry of the last token. We start with the tokens $(1,0)$ and
+# $(1,1)$. The sum is $(2,1)$, so the first output is $(1,2)$. We append it and repeat.
 
 # %%
 fig, axis = schematic.canvas(height=1.9)
@@ -46,13 +46,13 @@ schematic.text(axis, (9.5, 0.3), "outputs that became tokens", size=9)
 show.figure(
     fig,
     name="loop",
-    caption="The prompt and the first three outputs, each of which is appended before the next one is computed.",
+    caption="The prompt and the first three outputs. Each output is appended before the next one is computed.",
     alt="Five tokens: (1, 0) and (1, 1) of the prompt, then (1, 2), (3, 3) and (36, 36). Arrows lead from each last "
     "token to the next output.",
 )
 
 # %% [markdown]
-# We see the input grow by one token per step.
+# The input grows by one token per step.
 #
 # ## The paper states
 #
@@ -67,7 +67,8 @@ show.figure(
 #
 # **What is true.** Each step appends the new output: $Z^{t+1}=Z^t\circ y^{t+1}\in\mathbb R^{d\times(n+t+1)}$.
 #
-# **What changed.** Eq. 22 appends the output of the step before, and its size is that after one step.
+# **What changed.** Eq. 22 appends the output of the previous step, and the size that it gives is right for the first
+# step only.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -111,8 +112,8 @@ show.figure(
 # **What is true.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to
 # zero (no letter) if that entry is below $\frac12$. An error of squared norm below $\frac14$ is then always undone.
 #
-# **What changed.** A definition is not false, but this one does not fit its purpose. It never returns the empty value
-# that the construction of Appendix C needs, and of a token with several attributes it keeps only one.
+# **What changed.** The definition does not fit its purpose. It never returns the empty value that the construction of
+# Appendix C needs, and it keeps only one attribute of a token that has several.
 #
 # </blockquote>
 #
@@ -128,11 +129,12 @@ show.figure(
 # ## Why it is true
 #
 # With a separate unit vector for each letter, the inner product of two tokens is 1 if they hold the same letter, and
-# otherwise 0. To read an output, we take its largest entry. The worst error takes from one entry and gives to another
-# in equal parts, and this is harmless up to a squared norm of $\frac12$.
+# otherwise 0. To read an output, we take its largest entry. The worst error takes from one entry and adds the same
+# amount to another. It is harmless below a squared norm of $\frac12$.
 #
-# However, an attribute may also hold no letter, and the largest entry always returns one. We therefore return nothing
-# if no entry reaches $\frac12$. Now a single entry can do harm, and the limit is $\frac14$.
+# However, an attribute of a token may also hold no letter, whereas the largest entry always returns one. We therefore
+# return nothing if no entry reaches $\frac12$. Now an error in a single entry can do harm, and the limit is
+# $\frac14$.
 #
 # <details><summary>Proof of Definition (Rounding), what it undoes, and what follows for runs</summary>
 #
@@ -167,8 +169,8 @@ show.figure(
 # ## See it run
 #
 # The head of the tiny example has $Q=\begin{pmatrix}1&0\\0&0\end{pmatrix}$ and
-# $V=\begin{pmatrix}0&1\\1&0\end{pmatrix}$. We run the loop with the new output, and with the output of the step before,
-# as in Eq. 22.
+# $V=\begin{pmatrix}0&1\\1&0\end{pmatrix}$. We run the loop with the new output, and with the output of the previous
+# step, as in Eq. 22.
 
 # %% tags=["parameters"]
 steps = 5  # tokens appended, from 3 to 8; three of them are worked out by hand
@@ -195,8 +197,8 @@ show.table(
 )
 
 # %% [markdown]
-# The first loop agrees with our calculation by hand. Next, we add errors of every size to letters and to the empty
-# value, including the worst ones.
+# The first loop agrees with our calculation by hand. Next, we add errors of many sizes, including the worst ones, to
+# letters and to the empty value.
 
 # %%
 source = generator(seed)
@@ -240,20 +242,21 @@ axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.17))
 show.figure(
     fig,
     name="rounding",
-    caption="Fraction of errors that rounding undoes. No error below 1/4 (first dashed line) harms rounding with the "
-    "empty value, none below 1/2 (second) harms rounding among letters. The largest entry never finds the empty value.",
+    caption="Fraction of errors that rounding undoes. Rounding with the empty value undoes all errors below 1/4 "
+    "(first dashed line), and rounding among letters all errors below 1/2 (second). The largest entry never finds "
+    "the empty value.",
     alt="Three curves against the squared norm of the error. Two stay at 1 up to 0.25 and 0.5 and then fall slowly; "
     "the third is 0 everywhere.",
 )
 
 # %% [markdown]
-# We see both limits. Each curve leaves 1 exactly at its dashed line. The rule of the paper never finds the empty value.
+# Each of the first two curves leaves 1 exactly at its dashed line. The paper's rule never finds the empty value.
 #
 # ## How we checked
 #
-# We compare the loop with a calculation by hand, each entry of the history with a fresh run, and letters with their
-# inner products. The controls are Eq. 22, and random unit vectors in one row fewer. A solver settles both limits for
-# every alphabet and every error.
+# We compare the loop with a calculation by hand, each entry of the history with a fresh run, and the inner products
+# of tokens with those of their letters. The controls are Eq. 22, and random unit vectors in one row fewer. A solver
+# proves both limits for every alphabet and every error.
 
 # %%
 entries = [run[: 2 + t] for t in range(steps + 1)]
@@ -396,14 +399,14 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** For orthogonal vectors it is $T$ exactly. An ID that is unique, and not orthogonal to the
-# others, needs only $\log_2T$ rows of $\pm1$, but then a look-up finds other tokens also.
+# **Beyond the paper.** Orthogonal vectors need exactly $T$ dimensions. IDs that are unique but not orthogonal need only
+# $\log_2T$ rows of $\pm1$, but then a look-up also finds other tokens.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# As an example, we ask whether a word of six letters has an odd number of ones. The embedding computes this with one
-# gate per letter and puts it into the last token, so one head has only to copy it.
+# As an example, we ask whether a word of six letters has an odd number of ones. The embedding computes the answer
+# with one gate per letter and puts it into the last token, so one head has only to copy it.
 
 # %%
 every = torch.cartesian_prod(*[torch.tensor([0, 1])] * 6)
@@ -445,8 +448,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    The tokens are $(1,0)$, $(1,1)$ and $(1,2)$, and all first entries are 1. The sum is $(3,3)$. Exchanged and
-#    multiplied by the first entry of the last token, 1, it is $(3,3)$.
+#    The tokens are $(1,0)$, $(1,1)$ and $(1,2)$, and all first entries are 1. The sum is $(3,3)$. If we exchange its
+#    entries and multiply them by 1, the first entry of the last token, it is still $(3,3)$.
 #
 #    </details>
 #
@@ -454,8 +457,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    At the same place, because the worst errors are among those that we try. They then fall more slowly, since a random
-#    error in more rows seldom points at one letter.
+#    They leave 1 at the same place, because the worst errors are among those that we try. After that they fall more
+#    slowly, since a random error in more rows rarely points at one letter.
 #
 #    </details>
 #

@@ -11,8 +11,8 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix C.1, Eqs. 59-61.*
 #
-# Can a sequence of tokens contain a computer, not only its data? The chapter's universal machine reads a program and an
-# input from its prompt, and we write both as tokens here. We first fix what a program is and when it accepts.
+# Can a sequence of tokens contain a computer, and not only its data? The chapter's universal machine reads a program
+# and an input from its prompt, and here we write both as tokens. We first define programs and when they accept.
 
 # %%
 from attention_theory.linear_attention.machines.turing import (
@@ -57,14 +57,14 @@ for x, words in ((4.0, "prompt: the rules of each state"), (11.0, "the cells of 
 show.figure(
     fig,
     name="even",
-    caption="The run of *even* on the word 11. The head is at the blue cell. Bottom: the prompt, one token per state "
-    "and one per cell.",
+    caption="The run of *even* on the word 11. The blue cell is the one under the head. Bottom: the prompt, with one "
+    "token per state and one per cell.",
     alt="Four rows of three cells 1, 1 and blank. The head moves from the first to the third cell, in the states "
     "even, odd, even, accept. Below, the tokens even, odd, accept, reject, and three cells, the first with the state.",
 )
 
 # %% [markdown]
-# We see the head walk over both ones while the state alternates. The prompt adds the rules to the first row.
+# The head moves over both ones while the state alternates. The prompt consists of the rules and the first row.
 #
 # ## The paper states
 #
@@ -94,8 +94,8 @@ show.figure(
 # of the pairs $(M,x)$ such that $M$ halts on $x$ within $p(|M|,|x|)$ steps and accepts.
 #
 # **What changed.** The paper names no polynomial. The time of $M$ on one word is a number, and every number is below
-# some polynomial, so to the letter every pair that halts belongs to the language, and nothing decides that. Lemma 2.2
-# has a bound on the steps, $\hat\Phi$.
+# some polynomial, so, read literally, every pair that halts belongs to the language, and no machine decides it. Lemma
+# 2.2 bounds the number of steps by $\hat\Phi$.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -144,11 +144,11 @@ show.figure(
 #
 # ## Why it is true
 #
-# We read $\Sigma$ as all letters of the machine, including the blank. If $\Sigma$ contained only the letters of the
-# word, *even* would have no rule for the blank behind it.
+# We take $\Sigma$ to contain all letters of the machine, including the blank. If it contained only the letters of the
+# word, *even* would have no rule for the blank after the word.
 #
-# The word "polynomial" needs a polynomial. The time of one run is a number, and each number is below some polynomial.
-# Without a fixed one, therefore, every halting run counts, and halting is undecidable.
+# "Polynomial time" requires a fixed polynomial. The time of a single run is a number, and each number is below some
+# polynomial. Without a fixed polynomial, every halting run therefore counts, and halting is undecidable.
 #
 # <details><summary>Proof of Definition (Polynomially Bounded Universal Turing Machine), as corrected</summary>
 #
@@ -174,7 +174,7 @@ seed = 0  # seed of the draws, at least 0
 require(machines=(machines, 1, None), states=(states, 1, None), window=(window, 1, None), seed=(seed, 0, None))
 
 # %% [markdown]
-# Our second machine accepts words of the form $0^n1^n$. It crosses out the first 0 and the last 1 in turn.
+# Our second machine accepts words of the form $0^n1^n$. It crosses out the first 0 and the last 1, again and again.
 
 # %%
 even = """
@@ -219,9 +219,9 @@ agreeing = sum(
 show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
 
 # %% [markdown]
-# The simulator agrees with our verdicts by hand. Next, a binary counter adds 1 until all digits are 1. Each digit more
-# than doubles its steps, so no polynomial bounds them. We allow $p=(|M|+|x|)^2$ steps, where $|M|$ is the number of
-# rules.
+# The simulator agrees with our verdicts by hand. Next, a binary counter adds 1 until all digits are 1. Each
+# additional digit more than doubles the number of steps, so no polynomial bounds it. We allow $p=(|M|+|x|)^2$ steps,
+# where $|M|$ is the number of rules.
 
 # %%
 counter = """
@@ -253,8 +253,8 @@ show.table(
 )
 
 # %% [markdown]
-# It always halts, but from five digits on needs more than $p$ steps. We also write random machines into prompts and
-# read them back.
+# The counter always halts, but with five or more digits it needs more than $p$ steps. We also write random machines
+# into prompts and read them back.
 
 # %%
 right = {2: 0, 3: 0}
@@ -270,7 +270,7 @@ for letters in right:
     # Eq. 59 has a column for each state, with room for the rules of two letters.
     held[letters] = sum(sum(len(column[:2]) for column in table) == states * letters for table in tables)
 show.table(
-    ["letters", f"table and tape read back, of {machines}", "tables that the printed columns hold"],
+    ["letters", f"table and tape read back, of {machines}", "tables that Eq. 59 can hold"],
     [[letters, right[letters], held[letters]] for letters in right],
 )
 
@@ -287,20 +287,20 @@ axis.grid(False)
 show.figure(
     fig,
     name="prompt",
-    caption="The prompt of a machine with 3 letters: left of the dashed line a column for each state with the three "
-    "rules, right of it a column for each cell of the tape. Ones are filled. `state` has a last row for cells without "
-    "the head.",
+    caption="The prompt of a machine with 3 letters. To the left of the dashed line, there is a column for each "
+    "state with its three rules; to the right, a column for each cell of the tape. Filled cells are ones. The last "
+    "row of `state` is for cells without the head.",
     alt="A token matrix of filled and empty cells. The first columns hold the rows table of and table 0 to 2 with "
     "state, letter and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
 )
 
 # %% [markdown]
-# We see the two blocks of Eq. 61. With three letters a state needs three blocks, while Eq. 59 has two.
+# We see the two blocks of Eq. 61. With three letters, a state needs three rules, while Eq. 59 has room for two.
 #
 # ## How we checked
 #
-# We compare the simulator with runs by hand, and what we read from prompts with what we wrote. As controls, we change
-# one rule of *even*, and we use Eq. 59 for three letters. Both should fail.
+# We compare the simulator with runs by hand, and the machines that we read from prompts with those that we wrote. As
+# controls, we change one rule of *even*, and we use Eq. 59 for three letters. Both should fail.
 
 # %%
 heads_at = [row.index(next(filter(None, row))) for row in followed[:-1]]
@@ -338,7 +338,7 @@ claim.verdict()
 #
 # - A Turing machine is a finite table, so a prompt can contain it, with one token per state.
 # - The tape is one token per cell, and the cell with the head also holds the state.
-# - "Polynomial time" is a definition only after a polynomial is fixed.
+# - "Polynomial time" is well defined only once a polynomial is fixed.
 #
 # ## Exercises
 #
@@ -346,8 +346,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    It becomes *odd* over the 1 and moves right. Over the blank it becomes *reject*. It halts after two steps, and
-#    rejects.
+#    Over the 1, it changes to *odd* and moves right. Over the blank, it changes to *reject*. It halts after two
+#    steps, and rejects.
 #
 #    </details>
 #
@@ -356,8 +356,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    The prompt has one token for the only cell, and all machines are read back as before. A head on this tape can stay.
-#    If it moves, it is lost.
+#    The prompt has one token for the only cell, and all machines are read back as before. A head on this tape can
+#    only stay. If it moves, it is lost.
 #
 #    </details>
 #

@@ -10,16 +10,16 @@
 # # Figure 1 · Layers and a full transformer instead of heads
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, Section 6.1.*
 #
-# Extra heads help a layer of linear attention to train. Is this because they are heads, or because any extra parameters
-# would do? The paper compares more heads with more layers and with an ordinary transformer.
+# Extra heads make a layer of linear attention easier to train. Is this because they are heads, or would any extra
+# parameters do? The paper compares more heads with more layers and with an ordinary transformer.
 #
 # ## A tiny example
-# At $d=2$ a layer with one head has 6 parameters: 2 in the row that reads and 4 in the matrix of queries. A further
-# layer has $2\cdot4=8$. Two layers therefore have 14 parameters, and a single layer with two heads has 12. Which of
-# them finds one head faster?
+# For tokens with $d=2$ entries and one output, a layer with one head has 6 parameters: 2 in the row $V$ and 4 in the
+# matrix $Q$. An additional layer has two $2\times2$ matrices, 8 parameters. Two layers therefore have 14 parameters,
+# and a single layer with two heads has 12. Which of the two is faster to learn the function of a single head?
 #
 # ## The paper states
-# The data and the training are those of [Figure 1(a)](figure_1a_heads.ipynb): a *teacher* with one head labels random
+# We use the data and the training of [Figure 1(a)](figure_1a_heads.ipynb): a *teacher* with one head labels random
 # sequences, and *students* learn from them.
 #
 # <!-- claim linear-attention/figure-1-depth -->
@@ -43,9 +43,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** We run $d=2$, of the four widths of Appendix D.1. There two and four layers and the full
-# transformer end at least ten times as high as one layer with $d^2$ heads, and in the geometric mean no lower than one
-# layer with one head.
+# **Beyond the paper.** We run $d=2$, one of the four widths of Appendix D.1. There two and four layers and the full
+# transformer end with at least ten times the error of one layer with $d^2$ heads and, in the geometric mean, with no
+# lower error than one layer with one head.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -62,20 +62,21 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** At $d=2$, of the four widths of Appendix D.1, one layer with as many parameters as the rival, or
-# fewer, reaches a tenth, a hundredth and a thousandth of the error of always answering 0 in fewer passes than two or
-# four layers or a full transformer, each from the start that suits it best.
+# **Beyond the paper.** At $d=2$, the only one of the four widths of Appendix D.1 that we run, one layer reaches a
+# tenth, a hundredth and a thousandth of the error of always answering 0 in fewer passes than two or four layers or a
+# full transformer. It has at most as many parameters as its rival, and each model has the initial scale that suits it
+# best.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # The output of one layer is linear in the products of its heads, so more heads bring it closer to a regression. A
-# second layer multiplies the output of the first, and the loss becomes a polynomial of higher degree in the parameters.
-# This is a reason and no proof: the paper's theory is about heads, and we have to measure the rest.
+# second layer multiplies outputs of the first, and the loss becomes a polynomial of higher degree in the parameters.
+# This is an explanation, not a proof, so we have to measure.
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %%
 from itertools import product
@@ -155,8 +156,8 @@ for width in widths:
     heads[width] = {ONE: 1, MANY: width**2, **equal}
 
 # %% [markdown]
-# We compare parameters and also the work of one training step: the numbers that its operations read and write, relative
-# to one head.
+# We compare the numbers of parameters, and also the work of one training step: how many numbers its operations read
+# and write, relative to one head.
 
 
 # %%
@@ -183,11 +184,11 @@ for width in widths:
 show.table(["d", "student", "its parameters", "its work", "heads", "their parameters", "their work"], table)
 
 # %% [markdown]
-# We see how many heads have the parameters of each rival, or fewer. Their work is smaller as well, because more than
-# $d$ heads are first added up to one map.
+# The fifth column shows how many heads need at most as many parameters as each rival. Their work is also smaller,
+# because more than $d$ heads are first added up to one map.
 #
-# Every kind of student gets the learning rate and the start that suit it best on other teachers. This matters for four
-# layers, whose outputs at the teacher's scale are far above the labels.
+# Every kind of student gets the learning rate and the initial scale that suit it best on other teachers. This matters
+# for four layers: if they start at the teacher's scale, their outputs are far larger than the labels.
 
 # %%
 search_seed, runs_seed = streams(seed, 2)
@@ -242,14 +243,15 @@ axes[0][-1].legend(fontsize=8)
 show.figure(
     fig,
     name="depth",
-    caption="Training error over that of always answering zero: median of the runs, with the middle half as a band.",
+    caption="Training error over that of always answering zero: the median of the runs, with the middle half as a "
+    "band.",
     alt="Five curves on a logarithmic axis. That of one layer with many heads falls furthest. Those of one head, two "
     "layers and four layers lie close together above it, and that of the full transformer stays near one.",
 )
 
 # %% [markdown]
-# We see one layer with $d^2$ heads fall far below all others. Layers and a single head fall together, and the
-# transformer stays high.
+# One layer with $d^2$ heads falls far below all others. Students with several layers and those with a single head
+# fall at the same pace, and the transformer stays high.
 #
 # ### Where they end
 # We compare the students teacher by teacher, in powers of ten. The transformer has few runs, so we compare their mean
@@ -287,7 +289,8 @@ show.table(
 )
 
 # %% [markdown]
-# Two and four layers end above one head in the mean, because single heads sometimes arrive and layers never do.
+# Two and four layers end above one head in the mean, because single heads sometimes reach the floor and layers never
+# do.
 #
 # ### Who arrives first
 
@@ -310,14 +313,14 @@ axes[0][0].legend(fontsize=8)
 show.figure(
     fig,
     name="arrival",
-    caption="Passes until the error is first below a level. Above the line heads were first. Marks on the upper edge "
-    "are rivals that never arrived.",
+    caption="Passes until the error is first below a level. Above the diagonal, heads were first. Marks on the upper "
+    "edge are rivals that never reached the level.",
     alt="Three panels of points on logarithmic axes with a diagonal. Most points lie above it, the more so the lower "
     "the level; for the full transformer all do, many on the upper edge.",
 )
 
 # %% [markdown]
-# To the right of the diagonal heads need more passes, and above it the rival does. Most points are above it, and all of
+# Below the diagonal heads need more passes, and above it the rival does. Most points are above it, including all of
 # those of the transformer.
 
 # %%
@@ -341,14 +344,14 @@ columns = ["passes, heads", "passes, rival", "teachers", "heads first", "rival f
 show.table(["d", "heads", "against", "level", *columns], rows)
 
 # %% [markdown]
-# A single head is no faster than layers; four layers usually reach a hundredth before it. Two heads are already faster
-# than two layers, with fewer parameters.
+# A single head is no faster than several layers; four layers usually reach a hundredth before it. Two heads are
+# already faster than two layers, with fewer parameters.
 #
 # ## How we checked
 # ### Where they end
-# We require that the rivals end at least one power of ten above $d^2$ heads, and not below one head. As a control we
-# give every sequence the labels of the one before it. No student can fit these labels, so the advantage of the heads
-# should disappear.
+# We require that the rivals end at least one power of ten above $d^2$ heads, and not below one head. As a control, we
+# give every sequence the labels of the sequence before it. No student can fit these labels, so the advantage of the
+# heads should disappear.
 
 # %%
 narrow = widths[0]
@@ -381,8 +384,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### Who arrives first
-# We require that every rival needs more passes in the mean, to every level. Without a teacher to find, neither student
-# arrives, and the check should fail.
+# We require that, on average, every rival needs more passes to reach every level. With the labels of the control, no
+# student reaches a level, and the check should fail.
 
 
 # %%
@@ -416,26 +419,26 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - The requirements were fixed before these runs, after trial runs on other teachers. The numbers of runs, and what the
-#   transformer is compared with, were set after first runs. The comparison of layers with one head barely clears its
-#   threshold, and with a number of runs chosen in this way its interval is worth less than 99%.
-# - That more layers *sometimes* degrade performance needs a single case, and runs that differ only in their start also
-#   scatter. How often four layers end at least twice as high as two is shown and not judged, and so is the mean of this
-#   comparison, whose interval contains zero.
-# - We count a rival that never arrived as if it had arrived in the last pass, and heads that never arrived as if they
-#   needed ten times as long.
-# - The paper does not say how layers are joined or how the transformer is built. Here each layer adds its output to its
-#   input, and the last one gives one number. The transformer has width 16, a bias in every map, and the positions and
-#   the scale of the embedding of Vaswani et al. (2017). Without positions it could not know how many tokens it has
-#   seen, and the labels grow with that number.
-# - The caption of Figure 1 speaks of different input dimensions, and Appendix D.1 lists four. We run $d=2$ and count
-#   the others, so the figure is reproduced in part.
+# - We fixed the requirements before these runs, after trial runs on other teachers. We set the numbers of runs, and
+#   what the transformer is compared with, after the first runs. The comparison of layers with one head barely clears
+#   its threshold, and because we chose the number of runs in this way, its interval has a confidence below 99%.
+# - A single case is enough to show that more layers *sometimes* degrade performance, and runs that differ only in
+#   their initial values also scatter. We therefore show, but do not judge, how often four layers end with at least
+#   twice the error of two, and the mean of this comparison, whose interval contains zero.
+# - We count a rival that never reached a level as if it had done so in the last pass, and heads that never reached it
+#   as if they needed ten times as long.
+# - The paper does not say how layers are joined or how the transformer is built. Here each layer adds its output to
+#   its input, and the last one gives one number. The transformer has width 16, a bias in every map, and the
+#   positional encoding and embedding scale of Vaswani et al. (2017). Without positions it could not know how many
+#   tokens it has seen, and the labels grow with that number.
+# - The caption of Figure 1 mentions different input dimensions, and Appendix D.1 lists four. We run only $d=2$, so
+#   the figure is reproduced in part.
 #
 # </details>
 #
 # ## What to remember
-# - At $d=2$ extra heads speed up training, at equal numbers of parameters and with less work per step.
-# - Extra layers help at first at most: four layers reach a hundredth before a single head, and then stop.
+# - At $d=2$ extra heads speed up training, with no more parameters and with less work per step.
+# - Extra layers help only at first: four layers reach a hundredth before a single head, and then stop improving.
 # - The transformer does not get close to any of them.
 #
 # ## Exercises
@@ -447,12 +450,13 @@ claim.verdict()
 #    four layers have $20+3\cdot32=116$, so again five.
 #
 #    </details>
-# 2. *Predict, then run.* Set `starts = [1.0]`, so that all begin at the teacher's scale. Who suffers?
+# 2. *Predict, then run.* Set `starts = [1.0]`, so that all students begin at the teacher's scale. Which of them
+#    suffer?
 #    <details><summary>Solution</summary>
 #
-#    Four layers: they now end far above two layers. Heads no longer arrive first at every level. Against two layers,
-#    two heads come later to a thousandth.
+#    Those with four layers: they now end far above those with two. Heads are no longer first at every level: two
+#    heads now reach a thousandth later than two layers.
 #
 #    </details>
 #
-# Next: [few and many sequences](figure_1_samples.ipynb), because the paper varies the number of examples as well.
+# Next: [few and many sequences](figure_1_samples.ipynb), because the paper also varies the number of examples.

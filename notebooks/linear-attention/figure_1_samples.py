@@ -11,12 +11,12 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, caption, Section 6.1.*
 #
 # How many examples does a layer need before gradient descent finds the function behind them? Regression finds it from
-# very few. If descent needs many more, then few data are a problem of training and not of information.
+# very few. If descent needs many more, the problem with small data sets is training, not information.
 #
 # ## A tiny example
-# Two equations determine $a$ and $b$: $a+b=2$ and $a+1.1\,b=2.1$ give $a=b=1$. Yet $a=2$, $b=0.05$ misses the labels by
-# only 0.05 and $-0.045$, and in the gradient these errors nearly cancel. Regression solves the equations at once, and
-# descent takes a long time.
+# Two equations determine $a$ and $b$: $a+b=2$ and $a+1.1\,b=2.1$ give $a=b=1$. Yet $a=2$, $b=0.05$ misses the labels
+# by only 0.05 and $-0.045$, and in the gradient these errors nearly cancel. Regression solves the equations at once,
+# whereas descent takes a long time.
 #
 # ## The paper states
 # A *teacher* with one head labels $N$ sequences, and *students* with more heads or more layers learn from them, as on
@@ -42,21 +42,21 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper names no $N$. Heads match Algorithm 1 from about four sequences on at $d=2$, and from
-# some tens on at $d=4$; we judge from 64 on. With fewer sequences regression is still exact, as soon as the equations
-# outnumber the coefficients, and gradient descent is not. We run layers at $d=2$ only, and the full transformer on
-# another page.
+# **Beyond the paper.** The paper gives no values of $N$. Models with $d^2$ heads match Algorithm 1 from about four
+# sequences at $d=2$, and from a few tens at $d=4$; we judge them for $N\ge64$. With fewer sequences, regression is
+# still exact as soon as the equations outnumber the coefficients, but gradient descent is not. We run layers at $d=2$
+# only, and the full transformer on another page.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # Each token of a sequence gives one linear equation for the $\psi=d^2(d+1)/2$ coefficients of the teacher, so one
-# sequence of 100 tokens is enough up to $d=4$, where $\psi=40$. With few sequences, however, some directions of the
-# coefficients have little effect on the error, and descent is slow in them.
+# sequence of 100 tokens is enough up to $d=4$, where $\psi=40$. With few sequences, however, changing the
+# coefficients in some directions has little effect on the error, and descent is slow in these directions.
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %%
 from itertools import product
@@ -146,12 +146,12 @@ show.table(
 )
 
 # %% [markdown]
-# With 100 or 200 equations for 288 coefficients, Algorithm 1 fits its data exactly and knows nothing about other
-# sequences. From three sequences on it knows the teacher.
+# With 100 or 200 equations for 288 coefficients, Algorithm 1 fits its data exactly but fails on other sequences. With
+# three or more sequences, it finds the teacher.
 #
-# Now the students. For heads, we choose the learning rate and the start on other teachers; for layers, we use the
-# setting found on the page about [layers](figure_1_depth.ipynb). All take the same number of steps, on batches of 32
-# sequences or of all there are, so that only the data change with $N$.
+# Next, we train the students. For heads, we choose the learning rate and the initial values on other teachers; for
+# layers, we use the setting found on the page about [layers](figure_1_depth.ipynb). All take the same number of
+# steps, on batches of at most 32 sequences, so that only the data change with $N$.
 
 # %%
 ONE, MANY, TWO, FOUR = "1 head", "d² heads", "2 layers", "4 layers"
@@ -230,9 +230,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that layers stop at nearly the same height on the data for all $N$. Heads come down with more sequences: at
-# $d=2$ by $N=4$, at $d=4$ up to the largest $N$. On fresh sequences the errors are similar, except for the smallest
-# sets.
+# On the data, layers stop at nearly the same error for all $N$. With more sequences, heads reach lower errors: at
+# $d=2$ up to $N=4$, at $d=4$ up to the largest $N$. On fresh sequences the errors are similar, except for the
+# smallest sets.
 
 # %%
 rows = [(width, name) for width in widths for name in kinds if (width, counts[0], name) in final]
@@ -252,7 +252,7 @@ for errors, column, said in ((final, 0, "on the data"), (unseen_errors, 1, "on f
     )
 
 # %% [markdown]
-# How long does it take until the error is below a hundredth of that of always answering 0?
+# How many steps does it take until the error is below a hundredth of that of always answering 0?
 
 # %%
 arrival = {place: WINDOW * first_below(of, 0.01) for place, of in curves.items()}
@@ -273,13 +273,13 @@ show.table(
 )
 
 # %% [markdown]
-# At $d=2$ many heads need about half the steps of the layers, or less, for all $N$. At $d=4$ sixteen heads are well
-# ahead of one, except for the smallest set.
+# At $d=2$, $d^2$ heads need at most about half the steps of the layers, for all $N$. At $d=4$, sixteen heads are much
+# faster than one, except on the smallest set.
 #
 # ## How we checked
-# We require that layers end above $d^2$ heads and arrive later, and that they do not improve on one head at every $N$.
-# From $N=64$ on, heads must come within a factor of 100 of Algorithm 1. As a control we take regression with too few
-# equations, which should fail on fresh sequences.
+# We require that layers end above $d^2$ heads and reach a hundredth later, and that they are not better than one head
+# at every $N$. For $N\ge64$, the root mean square error of $d^2$ heads must be within a factor of 100 of that of
+# Algorithm 1. As a control we take regression with too few equations, which should fail on fresh sequences.
 
 
 # %%
@@ -337,23 +337,23 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - Errors are compared in powers of ten, and every mean over the teachers has a 99% interval. The error of a run is the
+# - We compare errors in powers of ten, and every mean over the teachers has a 99% interval. The error of a run is the
 #   median over its last ten windows of eight steps.
-# - Runs that do not arrive count against heads: layers as if they had arrived in the last step, heads as if they needed
-#   ten times as long.
-# - To improve consistently would mean to do so at every $N$, for nine teachers in ten.
-# - The widths of Appendix D.1 at which we run no layers are counted, so the figure is reproduced in part.
+# - Runs that never reach a hundredth count against heads: we treat layers as if they had reached it in the last step,
+#   and heads as if they needed ten times as long.
+# - We take a consistent improvement to be one at every $N$, for 90 % of the teachers.
+# - At some widths of Appendix D.1 we run no layers, so the figure is reproduced in part.
 #
 # </details>
 #
 # ## What to remember
-# - Regression needs about as many equations as coefficients, which one to three sequences give.
+# - Regression needs about as many equations as coefficients, and one to three sequences provide them.
 # - Descent needs about four sequences at $d=2$ and tens of them at $d=4$.
-# - At $d=2$, $d^2$ heads end lower than layers and get there sooner, with few sequences and with many.
+# - At $d=2$, $d^2$ heads learn faster than layers and end lower, with few sequences and with many.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many sequences of 20 tokens does regression need at least at $d=4$ and at $d=8$?
+# 1. *By hand.* At least how many sequences of 20 tokens does regression need at $d=4$ and at $d=8$?
 #    <details><summary>Solution</summary>
 #
 #    There are $\psi=40$ and 288 coefficients, so two and fifteen sequences.
@@ -362,7 +362,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `steps = 4800`. Do heads come closer to Algorithm 1 on small sets?
 #    <details><summary>Solution</summary>
 #
-#    Yes. The equations determine the teacher, and descent moves in the slow directions as long as it runs.
+#    Yes. The equations determine the teacher, and descent continues to move in the slow directions as long as it
+#    runs.
 #
 #    </details>
 #

@@ -11,7 +11,7 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1 (a), Section 6.1.*
 #
 # A single head labels our data, and we train models to find it. One head would be enough, so why should a model with
-# sixteen do better? If it does, then extra heads are worth their cost even where the task does not need them.
+# sixteen heads do better? If it does, extra heads are worth their cost even where the task does not need them.
 
 # %%
 from itertools import pairwise, product
@@ -37,51 +37,59 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Suppose a head on tokens of one number is a product $vq$, and the labels require $vq=1$. We start at $v=1$, $q=-1$ and
-# follow the gradient of $(vq-1)^2$. It pulls $v$ down and $q$ up at equal speed, so we end at $v=q=0$. There both
-# derivatives are 0, and the error is 1.
+# Suppose that tokens are single numbers, so a head is a product $vq$, and that the labels require $vq=1$. We start at
+# $v=1$, $q=-1$ and follow the negative gradient of $(vq-1)^2$. It pulls $v$ down and $q$ up at equal speed, so we end
+# at $v=q=0$. There both derivatives are 0, and the error is 1.
 #
-# Now we add a second head $v'q'$ that starts at $v'=q'=1$. The model predicts $-1+1=0$, and the second head simply
-# grows. A regression on the product $w$ itself has no bad point at all: $(w-1)^2$ is a parabola.
+# Now we add a second head, $v'q'$, that starts at $v'=q'=1$. The model predicts $vq+v'q'=-1+1=0$. The first head
+# still shrinks, but the second grows until the sum is 1. If we fit the product $w$ itself by regression, there is no
+# bad point at all: $(w-1)^2$ is a parabola.
 
 # %%
 fig, axis = schematic.canvas(height=2.8)
-schematic.arrow(axis, (0.6, 2.8), (6.4, 2.8), colour=schematic.QUIET)
-schematic.arrow(axis, (3.5, 0.2), (3.5, 5.2), colour=schematic.QUIET)
-schematic.text(axis, (6.6, 2.8), "v")
-schematic.text(axis, (3.5, 5.4), "q")
-along = torch.linspace(0.85, 2.8, 60)
+MOVES = {2.3: [(1, -1, 0.05)], 7.2: [(1, -1, 0.79), (1, 1, 1.27)]}  # by origin: v and q at the start, and their factor
+for origin, moves in MOVES.items():
+    for end, name in (((origin + 2.0, 2.8), "v"), ((origin, 5.0), "q")):
+        schematic.arrow(axis, (2 * origin - end[0], 5.6 - end[1]), end, colour=schematic.QUIET)
+        schematic.text(axis, (end[0] + 0.25, end[1] + 0.1), name)
+    for v, q, factor in moves:
+        colour = schematic.VERMILION if q < 0 else schematic.BLUE
+        start, end = (origin + 1.5 * v, 2.8 + 1.5 * q), (origin + 1.5 * factor * v, 2.8 + 1.5 * factor * q)
+        axis.plot(*start, "o", color=colour, markersize=6)
+        schematic.text(axis, (start[0] + 0.3, start[1] - 0.3 * q), f"({v}, {q})", colour, 9, "left")
+        schematic.arrow(axis, start, end, colour=colour)
+along = torch.linspace(0.72, 1.4, 60)
 for sign in (1, -1):
-    axis.plot(3.5 + sign * along, 2.8 + sign * 1.96 / along, color=schematic.BLUE, lw=1.8)
-schematic.text(axis, (6.0, 4.0), "vq = 1", schematic.BLUE, 9)
-axis.plot(4.9, 1.4, "o", color=schematic.VERMILION, markersize=6)
-schematic.text(axis, (5.7, 1.2), "(1, -1)", schematic.VERMILION, 9)
-schematic.arrow(axis, (4.8, 1.5), (3.55, 2.75), colour=schematic.VERMILION)
-schematic.arrow(axis, (8.0, 0.8), (13.2, 0.8), colour=schematic.QUIET)
-schematic.text(axis, (13.4, 0.8), "w")
+    axis.plot(2.3 + sign * 1.5 * along, 2.8 + sign * 1.5 / along, color=schematic.BLUE, lw=1.8)
+
+# %%
+schematic.text(axis, (4.5, 4.5), "vq = 1", schematic.BLUE, 9)
+schematic.arrow(axis, (10.2, 0.8), (13.5, 0.8), colour=schematic.QUIET)
+schematic.text(axis, (13.7, 0.8), "w")
 across = torch.linspace(-1.5, 1.5, 60)
-axis.plot(10.6 + 1.4 * across, 0.9 + 1.6 * across**2, color=schematic.BLUE, lw=1.8)
-schematic.text(axis, (10.6, 0.45), "w = 1", schematic.BLUE, 9)
-axis.plot(9.0, 3.0, "o", color=schematic.VERMILION, markersize=6)
-schematic.arrow(axis, (9.1, 2.8), (10.4, 1.0), colour=schematic.VERMILION)
+axis.plot(12.0 + across, 0.9 + 1.6 * across**2, color=schematic.BLUE, lw=1.8)
+schematic.text(axis, (12.0, 0.4), "w = 1", schematic.BLUE, 9)
+axis.plot(10.8, 3.2, "o", color=schematic.VERMILION, markersize=6)
+schematic.arrow(axis, (10.8, 3.2), (11.85, 1.05), colour=schematic.VERMILION)
 
 # %%
 show.figure(
     fig,
     name="stuck",
-    caption="Left: descent on $v$ and $q$ from $(1,-1)$ runs into the origin and stops; the best points are the blue "
-    "curve. Right: descent on $w=vq$ reaches the minimum from every start.",
-    alt="Left, a plane with axes v and q, the two branches of vq = 1, and an arrow from (1, -1) to the origin. Right, "
-    "a parabola over w with its minimum at 1 and an arrow from its left branch to the minimum.",
+    caption="Left: with one head, descent from $(1,-1)$ runs into the origin and stops. The best points are the blue "
+    "curves. Middle: with a second head (blue), the first shrinks and the second grows until their products, $-0.62$ "
+    "and $1.62$, add up to 1. Right: descent on $w=vq$ reaches the minimum from every start.",
+    alt="Left, a plane with axes v and q, the two branches of vq = 1, and an arrow from (1, -1) to the origin. "
+    "Middle, the same axes, a short arrow from (1, -1) towards the origin and one from (1, 1) away from it. Right, a "
+    "parabola over w with its minimum at 1 and an arrow from its left branch to the minimum.",
 )
 
 # %% [markdown]
-# We see the difference between fitting a head and fitting its product. A second head gives descent a way around the
-# origin.
+# A second head gives descent a way around the origin.
 #
 # ## The paper states
-# A *teacher* with one head labels random sequences. *Students* with 1 to 16 heads train on its labels; $d$ is the
-# number of entries of a token. [Algorithm 1](theorem_2_1_regression.ipynb) fits all products at once by least squares.
+# A *teacher* with one head labels random sequences. *Students* with 1 to 16 heads are trained on its labels. A token
+# has $d$ entries. [Algorithm 1](theorem_2_1_regression.ipynb) fits all products at once by least squares.
 #
 # <!-- claim linear-attention/figure-1a -->
 # <blockquote>
@@ -102,9 +110,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper names no length of training. After 100 passes with Adam, students with $d^2$ heads end
-# below every smaller number. The fall is not one of every step: at $d=4$ two and four heads are not below one. Longer
-# training reverses the order: after 300 passes 16 heads end above one at $d=4$, and at $d=2$ four heads do in nearly
+# **Beyond the paper.** The paper does not say how long it trains. After 100 passes with Adam, students with $d^2$ heads
+# end below those with fewer. Not every added head helps: at $d=4$, two and four heads are not below one. Longer
+# training reverses the order: after 300 passes, 16 heads end above one at $d=4$, and at $d=2$ four heads do in nearly
 # half of the runs. Of the four values of $d$ in Appendix D.1 we run two.
 #
 # </blockquote>
@@ -113,11 +121,11 @@ show.figure(
 # ## Why it is true
 # The output of a layer is linear in one matrix, the sum of the products of its heads. With few heads this matrix has
 # low rank, and the loss can have local minima that are not global. With $d^2-d+1$ heads or more [there are
-# none](benign_landscape.ipynb). This says where descent can end; it does not say how fast it gets there. We run it.
+# none](benign_landscape.ipynb). This says where descent can end, but not how fast it gets there.
 #
-# The error on a mini-batch depends on a student only through its $\psi=d^2(d+1)/2$ coefficients $p$. We can therefore
-# replace the sequences of a batch $B$ by one small matrix, $L_B=(p-p^\star)\,\Lambda_B\,(p-p^\star)^\top$, and train
-# all students together.
+# A student's error on a mini-batch depends only on its $\psi=d^2(d+1)/2$ coefficients $p$. If $p^\star$ are the
+# teacher's coefficients, the loss on a batch $B$ is $L_B=(p-p^\star)\,\Lambda_B\,(p-p^\star)^\top$. We can therefore
+# replace the sequences of the batch by one small matrix, $\Lambda_B$, and train all students together.
 #
 # <details><summary>Proof that a mini-batch needs one small matrix</summary>
 #
@@ -133,7 +141,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 widths = [2, 4]  # d, each from 2 to 16; the first is the one with the controls
@@ -166,7 +174,7 @@ require(numbers_of_heads=(len(heads), 2, None))
 require(decay=(decay, 0.0, 1.0), seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
-# An ordinary training loop, which computes every output, must take the same steps. We check this on the first few
+# An ordinary training loop, which computes every output, must take the same steps. We check this over the first few
 # passes.
 
 # %%
@@ -182,16 +190,16 @@ agreement = (by_coefficients[:, 0, 1] / ordinary - 1).abs().max().item()
 print(f"errors of the batches over {len(ordinary)} steps, largest relative difference: {agreement:.1g}")
 
 # %% [markdown]
-# The paper leaves open how long it trains, from which start, and with which optimiser. We use Adam on mini-batches of
-# 32 sequences for 100 passes. For each number of heads we choose the learning rate and the start with the lowest
-# geometric mean error on separate teachers.
+# The paper does not say clearly how long it trains, from which initial values, or with which optimiser. We use Adam
+# on mini-batches of 32 sequences for 100 passes. For each number of heads we choose the learning rate and the start
+# with the lowest geometric mean error on separate teachers.
 #
 # <details><summary>Where the floor of rounding lies</summary>
 #
-# Rounding must not decide between settings that arrive. An output is a sum over $H$ heads of products of two stored
-# numbers, so that to first order it is off by up to $(H+2)u$ times the sum of their sizes, with float32's unit roundoff
-# $u = 2^{-24}$; for random signs this sum is about $\sqrt H$ times the label. So in the search every error below
-# $(\sqrt H\,(H+2)\,u)^2$ counts as this floor.
+# Rounding should not decide between settings that all reach the floor. An output is a sum over $H$ heads of products
+# of two stored numbers. To first order it is off by up to $(H+2)u$ times the sum of their sizes, where $u = 2^{-24}$
+# is the unit roundoff of float32. For random signs this sum is about $\sqrt H$ times the label. In the search, we
+# therefore replace every error below $(\sqrt H\,(H+2)\,u)^2$ by this floor.
 #
 # </details>
 
@@ -216,9 +224,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see the chosen settings. With them we train on new teachers in float32. Some of the runs continue to 300 passes,
-# and we repeat them in float64 and with weight decay. All errors are relative to that of a student that always answers
-# 0.
+# With these settings we train on new teachers in float32. Some of the runs continue to 300 passes, and we repeat them
+# in float64 and with weight decay. All errors are relative to that of a student that always answers 0.
 
 # %%
 ADAM, LONGER = "Adam", f"Adam, {long_passes} passes"
@@ -265,16 +272,16 @@ axes[0][-1].legend(fontsize=8)
 show.figure(
     fig,
     name="heads",
-    caption="Training error over that of always answering zero: median of the runs, with the middle half as a band. "
-    "Students are compared at the dotted line.",
+    caption="Training error over that of always answering zero: the median of the runs, with the middle half as a "
+    "band. We compare students at the dotted line.",
     alt="A panel for each width, a curve for each number of heads. For d = 2 more heads fall more steeply. For d = 4 "
     "those of 8 and 16 fall far and rise late; that of one ends lowest. Those of d squared cross the dashed line.",
 )
 
 # %% [markdown]
-# We see the median error as training proceeds; students are compared at the dotted line, after 100 passes. At $d=2$
-# more heads fall more steeply. At $d=4$ eight and sixteen heads fall first, while two and four heads stay above a
-# single head. Students with $d^2$ heads cross the dashed line of Algorithm 1.
+# The dotted line is at 100 passes. At $d=2$, the error falls more steeply with more heads. At $d=4$, students with
+# eight and sixteen heads fall first, while those with two and four stay above a single head. The curves of $d^2$
+# heads cross the dashed line of Algorithm 1.
 
 # %%
 EPS = dict.fromkeys((ADAM, LONGER, DECAYED), torch.finfo(torch.float32).eps) | {DOUBLE: torch.finfo(float).eps}
@@ -292,11 +299,12 @@ show.table(
 )
 
 # %% [markdown]
-# The table shows the same at 100 passes. In float64 students with many heads fall much further. With weight decay all
-# students stop far above the floor, because decay pulls them away from the teacher.
+# In float64, students with many heads fall much further. With weight decay, all students stop far above the floor,
+# because the decay pulls them away from the teacher.
 #
 # ### Does each step help?
-# Errors differ by many powers of ten. For each teacher we therefore take the logarithm of the ratio of two errors.
+# The errors differ by many powers of ten. For each teacher, we therefore take the logarithm of the ratio of two
+# errors.
 
 # %%
 fig, axes = show.axes(1, len(widths), width=4.6 * len(widths), height=3.4, sharey=True, squeeze=False)
@@ -315,14 +323,14 @@ axes[0][-1].legend(fontsize=8)
 show.figure(
     fig,
     name="steps",
-    caption="Powers of ten from one number of heads to the next at the dotted line above, with 99 % intervals.",
+    caption="Powers of ten that each step adds to the error after 100 passes, with 99 % intervals.",
     alt="Points and error bars for each step from one number of heads to the next. For d = 2 the first two "
     "lie clearly below zero. For d = 4 the first two of Adam lie clearly above zero and the last two clearly below.",
 )
 
 # %% [markdown]
-# Below the zero line, more heads did better. At $d=4$ two heads end *above* one, and four above two. The gain comes
-# with eight and sixteen heads: more heads help in total, not at every step.
+# Below the zero line, more heads did better. At $d=4$, two heads end *above* one, and four above two. The gain comes
+# with eight and sixteen heads, so more heads help overall, but not at every step.
 #
 # ### How long does the lead last?
 
@@ -343,17 +351,18 @@ axis.legend()
 show.figure(
     fig,
     name="lead",
-    caption="$d^2$ heads over one head: powers of ten, mean over the teachers with its 99 % interval.",
+    caption="The error of $d^2$ heads relative to that of one head, in powers of ten: the mean over the teachers, "
+    "with its 99 % interval.",
     alt="A curve with a band for each width. Both fall far below zero within the first hundred passes and rise later.",
 )
 
 # %% [markdown]
-# Both curves first fall far below zero: $d^2$ heads run ahead. Given time, most single heads also arrive, and the lead
-# shrinks. At $d=4$ it even turns. Adam divides each step by the size of past gradients, so near the floor its steps on
-# rounding errors stay long. Extra heads buy speed.
+# Both curves first fall far below zero, because $d^2$ heads learn faster. Given time, most single heads also find the
+# teacher, and the lead shrinks. At $d=4$ the order is even reversed. Adam divides each step by the size of past
+# gradients, so near the floor it still takes large steps in response to rounding errors. Extra heads buy speed.
 #
 # ### Three runs
-# The paper shows the mean over three runs. We take our runs in threes.
+# The paper shows the mean over three runs, so we group our runs in threes.
 
 # %%
 three = {}
@@ -377,13 +386,13 @@ falls = torch.cat([(of.diff(dim=1) < 0).all(dim=1) for of in three.values()])
 print(f"means over three that fall with every number of heads: {falls.sum()} of {len(falls)}")
 
 # %% [markdown]
-# The mean of three errors is nearly the largest of them. A figure of three runs therefore shows a single head far above
-# many heads, but not the order in between.
+# The mean of three errors is dominated by the largest. A figure that averages three runs therefore shows that a
+# single head ends far above many heads, but not the order in between.
 #
 # ## How we checked
-# We require that the error falls with the number of heads, and that $d^2$ heads end below every smaller number and
-# within a factor of 100 of Algorithm 1 and of the machine precision. As controls we take one head, and $d^2$ heads with
-# weight decay: neither should come near the precision.
+# We require that the error falls with the number of heads, and that $d^2$ heads end below every smaller number of
+# heads and, in root mean square error, within a factor of 100 of Algorithm 1 and of machine precision. As controls we
+# take one head, and $d^2$ heads with weight decay: neither should come near this precision.
 
 
 # %%
@@ -449,43 +458,45 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - The requirements were fixed before these runs, after trial runs on other teachers. The number of runs was set after
-#   first runs.
-# - Section 6.1 says SGD, the text of Appendix D.1 Adam, and its table AdamW. The last two differ by a weight decay, of
-#   which the paper gives no value; we take the usual 0.01.
+# - We fixed the requirements before these runs, after trial runs on other teachers. We set the number of runs after
+#   the first runs.
+# - Section 6.1 says SGD, the text of Appendix D.1 Adam, and its table AdamW. The last two differ by a weight decay,
+#   whose value the paper does not give; we take the usual 0.01.
 # - The only number of epochs in the paper is the 100 of Appendix D.2. It mentions no schedule, so the learning rate
 #   stays constant.
-# - The error of a run is the median over its last ten passes. Settings that reach the floor of rounding count as equal;
-#   of these we take the larger rate, then the larger start.
-# - Appendix D.1 lists $d=2,4,8,16$. We run the first two, so the figure is reproduced in part at most. It also lists 8
-#   and 16 heads without saying for which $d$, so more heads than $d^2$ are shown and not judged.
+# - The error of a run is the median over its last ten passes. Settings that reach the floor of rounding count as
+#   equal; of these we take the one with the larger learning rate, then with the larger start.
+# - Appendix D.1 lists $d=2,4,8,16$. We run the first two, so we can reproduce the figure at most in part. The
+#   appendix also lists 8 and 16 heads without saying for which $d$, so we show more than $d^2$ heads but do not judge
+#   them.
 #
 # </details>
 #
 # ## What to remember
-# - After 100 passes, students with $d^2$ heads find the teacher to within a digit of machine precision, as
+# - After 100 passes, students with $d^2$ heads find the teacher to within about one digit of machine precision, as
 #   Algorithm 1 does.
-# - Fewer heads end higher, but not every added head helps.
-# - Extra heads buy speed: with three times the training, a single head mostly arrives as well.
+# - Students with fewer heads end with a larger error, but not every added head helps.
+# - Extra heads buy speed: with three times the training, a single head usually finds the teacher as well.
 #
 # ## Exercises
 #
-# 1. *By hand.* In the tiny example start a single head at $v=1$, $q=-\tfrac12$. Show that $v^2-q^2$ does not change
-#    along the gradient flow, and find out where the flow ends.
+# 1. *By hand.* In the tiny example, start a single head at $v=1$, $q=-\tfrac12$. Show that $v^2-q^2$ does not change
+#    along the gradient flow, and find where the flow ends.
 #    <details><summary>Solution</summary>
 #
-#    With the error $e=vq-1$ we have $\dot v=-2eq$ and $\dot q=-2ev$, so $v\dot v-q\dot q=0$ and $v^2-q^2=\tfrac34$
-#    stays. The flow cannot reach the origin, where this would be 0. It passes $q=0$ at $v=\sqrt{3}/2$ and ends where
-#    $vq=1$ and $v^2-1/v^2=\tfrac34$, at $v\approx1.20$. Only starts with $q=-v$ get stuck, but starts close to them are
-#    slow.
+#    With the error $e=vq-1$ we have $\dot v=-2eq$ and $\dot q=-2ev$, so $v\dot v-q\dot q=0$, and $v^2-q^2$ stays at
+#    $\tfrac34$. The flow cannot reach the origin, where this would be 0. It passes $q=0$ at $v=\sqrt{3}/2$ and ends
+#    where $vq=1$ and $v^2-1/v^2=\tfrac34$, at $v\approx1.20$. Only starts with $q=-v$ get stuck, but starts close to
+#    them are slow to escape.
 #
 #    </details>
 # 2. *Predict, then run.* Set `batch = 512`, which puts all sequences into each step. How low are the students after 100
 #    passes?
 #    <details><summary>Solution</summary>
 #
-#    A pass is now a single step, so 100 passes are 100 steps instead of 1,600. No student has arrived: those with $d^2$
-#    heads still have an error of several hundred thousand times the machine precision, and the checks on it fail.
+#    A pass is now a single step, so 100 passes are 100 steps instead of 1,600. No student has found the teacher:
+#    those with $d^2$ heads still have an error of several hundred thousand times machine precision, and the checks on
+#    this error fail.
 #
 #    </details>
 #

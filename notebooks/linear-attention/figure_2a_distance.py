@@ -10,7 +10,7 @@
 # # Figure 2(a) · A small eigenvalue magnifies the error of the solver
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(a) with its task and its distance, Section 6.2.*
 #
-# Some data determine the model behind them, and some leave it open. The certificate is a number that says which is the
+# Some data determine the model behind them, and others do not. The certificate is a number that shows which is the
 # case. Does this number also predict how close learning comes to the truth? The paper tests this on a task of looking
 # up values in a table.
 
@@ -49,9 +49,9 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# A table has two keys, $(1,0)$ with the value 5 and $(0,1)$ with the value 7. The query is $(0,1)$. One head of linear
-# attention multiplies each value by the product of its key with the query, and adds the results. But the query is a
-# token as well, and its place for a value holds a random number, say 2.
+# A table has two keys, $(1,0)$ with the value 5 and $(0,1)$ with the value 7. The query is $(0,1)$. One head of
+# linear attention multiplies each value by the inner product of its key with the query, and adds the results.
+# However, the query is also a token, and it holds a random number, say 2, where the others have a value.
 
 # %%
 fig, axis = schematic.canvas(height=2.0)
@@ -68,17 +68,17 @@ schematic.text(axis, (12.3, 1.25), "0·5 + 1·7 + 1·2 = 9")
 show.figure(
     fig,
     name="table",
-    caption="The query (blue) finds its key, and itself (orange).",
+    caption="The query finds the key that equals it (blue), and also itself (orange).",
     alt="Three boxes: key (1, 0) with 5, key (0, 1) with 7, query (0, 1) with 2. Arrows from the query lead to the "
     "first box with weight 0, to the second with weight 1, and back to itself with weight 1. The sum is 9.",
 )
 
 # %% [markdown]
-# We see that the output is 9 and not 7: the query finds its key, and itself.
+# We see that the output is $7+2=9$ and not 7.
 #
 # ## The paper states
-# The *teacher* is this head, and $\zeta$ is the random number of the query. Keys, values and noise are Gaussian, or
-# keys and values are orthonormal vectors drawn anew for each table.
+# The *teacher* is this head with keys and values of width $d$, and $\zeta$ is the random vector in the query's token.
+# Keys, values and noise are Gaussian, or keys and values are orthonormal vectors drawn anew for each table.
 #
 # <!-- claim linear-attention/task-6-2 -->
 # <blockquote>
@@ -99,20 +99,20 @@ show.figure(
 #
 # $$y=\mathrm{MHLA}_\Theta(Z)=\begin{bmatrix}0\\\sum_{j\in[d]}\langle q,k_j\rangle v_j+\|q\|^2\zeta\end{bmatrix}.$$
 #
-# **What changed.** The last token attends to itself also, which adds $\|q\|^2\zeta$. On Gaussian tables no heads give
+# **What changed.** The last token also attends to itself, which adds $\|q\|^2\zeta$. On Gaussian tables, no heads give
 # the labels of Eq. 27.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** On orthogonal tables $d^2+1$ heads give the labels of Eq. 27, at the distance $d/(d+1)$ from the
-# ground truth.
+# **Beyond the paper.** On orthogonal tables, $d^2+1$ heads give the labels of Eq. 27, at the distance $d/(d+1)$ from
+# the ground truth.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Distances are taken between the coefficients $p$ of two models in their cubic features, with $p$ as in Eqs. 41 and 42
+# The distance between two models is that between their coefficients $p$ in the cubic features, as in Eqs. 41 and 42
 # ([Lemma 4.1](lemma_4_1_certificate.ipynb)).
 #
 # <!-- claim linear-attention/definition-parameter-distance -->
@@ -166,25 +166,27 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper names no solver, precision or height. With the outputs of the ground truth as labels,
-# the curve shows the rounding error or the early stop of a solver. It falls with least norm and elimination on the
-# normal equations, in float32 and float64, and with gradient descent stopped after $10^3$ or $10^4$ steps. By singular
-# values of the features the distance is about $10^{-14}$ everywhere. At $\lambda_{\min}=0$ the solver picks a
-# minimiser. The one of least norm is the ground truth, because it is orthogonal to the kernel of $\Lambda_D$. With the
-# labels of Eq. 27 exact least squares comes closer as $\lambda_{\min}$ grows, but not to the ground truth.
+# **Beyond the paper.** The paper gives no solver, precision or values of the distance. With the outputs of the ground
+# truth as labels, the curve shows the rounding error or the early stopping of a solver. It falls with least norm and
+# elimination on the normal equations, in float32 and float64, and with gradient descent stopped after $10^3$ or $10^4$
+# steps. With singular values of the features, the distance is about $10^{-14}$ everywhere. At $\lambda_{\min}=0$ the
+# solver picks a minimiser. The one of least norm is the ground truth, which is orthogonal to the kernel of $\Lambda_D$.
+# With the labels of Eq. 27, exact least squares comes closer to the ground truth as $\lambda_{\min}$ grows, but does
+# not reach it.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Here $d$ is the width of a key, and a token has $2d$ entries. On orthogonal tables some features always add up to the
-# same value, so the data cannot show their coefficients. These directions form the *kernel* of $\Lambda_D$; it has
-# $4\binom{d+1}{3}$ dimensions, 40 for $d=4$. A few Gaussian tables make them visible, but weakly: their eigenvalue is
-# small. A solver divides its errors by this eigenvalue, so the result is far from the teacher where the eigenvalue is
-# small.
+# A key has width $d$, so a token has $2d$ entries. On orthogonal tables some combinations of features are always 0,
+# so the data do not determine their coefficients. These directions form the *kernel* of $\Lambda_D$, which has
+# $4\binom{d+1}{3}$ dimensions, 40 for $d=4$. A few Gaussian tables reveal these directions, but only weakly: their
+# eigenvalues are small. A solver divides its errors by these eigenvalues, so its result is far from the teacher where
+# they are small.
 #
-# An exact solver would return the teacher wherever $\lambda_{\min}>0$. At $\lambda_{\min}=0$ there are many best fits,
-# and the solver chooses. By luck, the teacher is orthogonal to the kernel. It is therefore the best fit of least norm.
+# An exact solver would return the teacher wherever $\lambda_{\min}>0$. At $\lambda_{\min}=0$ there are many best
+# fits, and the solver chooses one of them. The teacher happens to be orthogonal to the kernel, so it is the best fit
+# of least norm.
 #
 # <details><summary>Proof of Section 6.2 task: associative memory, eq (27), as corrected</summary>
 #
@@ -256,7 +258,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 4  # length of a key and of a value, from 2 to 4; the paper has 4
@@ -272,7 +274,7 @@ source = generator(seed)
 
 # %% [markdown]
 # ### The labels
-# We fit the labels of Eq. 27 and those with the query's own term by least squares.
+# We fit two kinds of labels by least squares: those of Eq. 27, and those that include the query's own term.
 
 # %%
 gaussian = [sample_memories(samples, d, "gaussian", source) for _ in range(repeats)]
@@ -296,7 +298,7 @@ without_own = lookup_heads(d)
 
 # %% [markdown]
 # ### The distance
-# We change a model with three heads in three ways that keep its function, and in two ways that do not.
+# We change a model with three heads in three ways that preserve its function, and in two ways that do not.
 
 # %%
 model, inputs = random_heads(3, 4, source), torch.randn(50, 6, 4, generator=source, dtype=torch.float64)
@@ -315,9 +317,9 @@ apart = {name: (head_matrix(other) - head_matrix(model)).norm() for name, other 
 show.table(["change", "distance, relative", "outputs, relative"], [[name, away[name], gaps[name]] for name in both])
 
 # %% [markdown]
-# The distance is 0 exactly where the outputs are equal. Next we ask whether it is the only such distance. For 200 pairs
-# of models of width 2, we compare it with the distance that counts diagonal terms twice, as Eq. 16 does, and with the
-# largest difference of the outputs over inputs of norm 1.
+# The distance is 0 exactly where the outputs are equal. Is it the only distance with this property? For 200 pairs of
+# models of width 2, we compare it with the distance that counts diagonal terms twice, as Eq. 16 does, and with the
+# largest difference between the outputs over inputs of norm 1.
 
 # %%
 apart_from = generator(seed + 1)
@@ -348,12 +350,12 @@ print(f"dimensions of the kernel: {counts}; the teacher along it: {along_kernel:
 # ### Seven solvers
 # The paper does not name its solver. Six of ours use the normal equations, which contain $\Lambda_D$:
 #
-# - **least norm** leaves out directions without data, in float64 or float32;
+# - **least norm** ignores directions without data, in float64 or float32;
 # - **elimination** solves the equations without regard to rank, in float64 or float32;
 # - **descent** starts at random and stops after $10^3$ or $10^4$ steps.
 #
-# The seventh uses the **singular values** of the features themselves. All get the teacher's outputs as labels. We also
-# show least norm with the labels of Eq. 27.
+# The seventh uses the **singular values** of the features themselves. All of them learn from the teacher's outputs.
+# We also show the least-norm solver with the labels of Eq. 27.
 
 # %%
 SINGULAR, EQ_27 = "singular values, float64", "labels of Eq. 27, least norm"
@@ -423,24 +425,25 @@ show.figure(
     fig,
     name="distance",
     caption="Distance to the teacher against $\\lambda_{\\min}$, from orthogonal tables alone (left end) to the "
-    "mixture with 95% of them (right end). The axis is linear below 0.002; heights above $10^4$ are drawn at $10^4$.",
+    "mixture with 95% of them (right end). The horizontal axis is linear below 0.002; distances above $10^4$ are "
+    "drawn at $10^4$.",
     alt="Two panels of distance against the least eigenvalue. Left: two pairs of falling curves, in float64 near 1e-12 "
     "and in float32 near 1e-4, and a lower one, nearly level; at eigenvalue zero the two of elimination jump far above "
     "1, the others do not. Right: two curves fall from 1 and more at zero to 0.2 and below 1e-4.",
 )
 
 # %% [markdown]
-# Six curves fall as $\lambda_{\min}$ grows, each at its own height, which is the error of the solver. The curve of the
-# singular values stays near $10^{-14}$. At the left end, elimination returns what rounding makes of it, descent keeps
-# what its start had in the kernel, and least norm returns the teacher.
+# Six curves fall as $\lambda_{\min}$ grows, at heights set by the errors of the solvers. The curve of the singular
+# values stays near $10^{-14}$. At the left end, the result of elimination is determined by rounding, descent retains
+# the part of its starting point in the kernel, and least norm returns the teacher.
 #
-# The labels of Eq. 27 also give a falling curve. No heads produce them on Gaussian tables, so least squares compromises
-# between the two kinds of tables.
+# The labels of Eq. 27 also give a falling curve. No heads produce these labels on Gaussian tables, so least squares
+# makes a compromise between the two kinds of tables.
 #
 # ## How we checked
 # ### The task
-# We require that least squares fits the corrected labels on Gaussian tables, and the labels of Eq. 27 on orthogonal
-# tables only. A certificate settles the corrected form for all tables at $d=4$.
+# We require that least squares fits the corrected labels on Gaussian tables, and fits the labels of Eq. 27 on
+# orthogonal tables only. A certificate proves the corrected form for all tables at $d=4$.
 
 # %%
 claim = Claim("linear-attention/task-6-2")
@@ -458,8 +461,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### The distance
-# As a control we take the distance of the head matrices, which should not be 0 for two forms of one function. A
-# certificate settles at $d=3$ when the distance is 0.
+# As a control we take the distance of the head matrices, which should not be 0 for two forms of one function. For
+# $d=3$, a certificate proves that the distance is 0 exactly if the functions are equal.
 
 # %%
 claim = Claim("linear-attention/definition-parameter-distance")
@@ -486,9 +489,9 @@ claim.verdict()
 
 # %% [markdown]
 # ### The figure
-# For each solver of the normal equations, we require that the logarithm of the distance falls with that of
-# $\lambda_{\min}$. It must be below 0.5 at the right end, and above 0.5 on orthogonal tables for all solvers except
-# least norm. On Gaussian tables alone no solver should end that far away.
+# For each solver of the normal equations, we require that the distance falls as $\lambda_{\min}$ grows, on
+# logarithmic scales. The distance must be below 0.5 at the right end, and above 0.5 on orthogonal tables for all
+# solvers except least norm. On Gaussian tables alone, no solver should end that far away.
 
 # %%
 certified = [share for share in shares if min(run["λ_min"] for run in runs[share]) > 0]
@@ -535,47 +538,46 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - The paper gives no heights, so we judge the direction of each curve, by a 99% interval over the data sets. The
-#   introduction of Section 6 adds that the true parameters are found where $\lambda_{\min}>0$ and spurious ones where
-#   it is 0; for this we use the distance of 0.5, an eighth of the norm of the teacher. This threshold and the six
-#   solvers were chosen after earlier runs.
-# - By singular values the distance moves by about a factor of two where $\lambda_{\min}$ moves by a hundred; with the
-#   others it moves by twenty and more, and by six after $10^3$ steps of descent. Whether so small a slope differs from
-#   zero depends on the rounding of the processor, so it is shown and not judged. The results with the labels of Eq. 27
-#   are shown as well. Without any Gaussian tables, the solution of least norm for these labels is nearest of all to the
-#   teacher.
-# - The eigenvalue 0.06 is that of one draw, given in the caption of Figure 2(b). Ours must agree with it within three
-#   standard deviations of a draw.
+# - The paper gives no values of the distance, so we judge the direction of each curve, by a 99% interval over the
+#   data sets. The introduction of Section 6 adds that the true parameters are found where $\lambda_{\min}>0$ and
+#   spurious ones where it is 0; to test this we use a distance of 0.5, an eighth of the norm of the teacher. We chose
+#   this threshold and the six solvers after earlier runs.
+# - With singular values, the distance changes by about a factor of two where $\lambda_{\min}$ changes by a factor of
+#   a hundred. With the other solvers it changes by a factor of twenty or more, and by six after $10^3$ steps of
+#   descent. Whether the slope for the singular values differs from zero depends on the rounding of the processor, so
+#   we show it but do not judge it. We treat the labels of Eq. 27 in the same way. The solution of least norm for
+#   these labels is nearest to the teacher where there are no Gaussian tables at all.
+# - The paper gives the eigenvalue of one draw, 0.06, in the caption of Figure 2(b). Ours must agree with it within
+#   three standard deviations of a draw.
 #
 # </details>
 #
 # ## What to remember
-# - A small eigenvalue of $\Lambda_D$ magnifies rounding errors and early stopping, and this is the curve of Figure
-#   2(a).
+# - A small eigenvalue of $\Lambda_D$ magnifies rounding errors and the effect of early stopping, which is what Figure
+#   2(a) shows.
 # - A solver that uses singular values of the features finds the teacher on every mixture.
-# - Where the certificate fails, the choice is the solver's, and it may still choose the teacher.
+# - Where the certificate fails, the result depends on the solver, which may still return the teacher.
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $z_1$, $z_2$ be the two key rows of an orthogonal table with $d=2$, the query included. Show on the
-#    keys $(0.6,0.8)$ and $(-0.8,0.6)$, with the first as query $q$, that $2\langle z_1,z_1\rangle q_2-\langle
-#    z_2,z_2\rangle q_2-3\langle z_1,z_2\rangle q_1=0$.
+# 1. *By hand.* Let $z_1$, $z_2$ be the two key rows of an orthogonal table with $d=2$, including the query. For the
+#    keys $(0.6,0.8)$ and $(-0.8,0.6)$, the first of which is also the query $q$, check that $2\langle z_1,z_1\rangle
+#    q_2-\langle z_2,z_2\rangle q_2-3\langle z_1,z_2\rangle q_1=0$.
 #    <details><summary>Solution</summary>
 #
 #    The rows are $z_1=(0.6,-0.8,0.6)$ and $z_2=(0.8,0.6,0.8)$, so $\langle z_1,z_1\rangle=1.36$, $\langle
 #    z_2,z_2\rangle=1.64$ and $\langle z_1,z_2\rangle=0.48$. We get $2.176-1.312-0.864=0$. In general $\langle
-#    z_j,z_k\rangle=\delta_{jk}+q_jq_k$ with $q_1^2+q_2^2=1$. A model can contain any multiple of this combination, and
-#    no orthogonal table shows it.
+#    z_j,z_k\rangle=\delta_{jk}+q_jq_k$ with $q_1^2+q_2^2=1$. We can add any multiple of this combination to a model,
+#    and no orthogonal table shows the change.
 #
 #    </details>
 # 2. *Predict, then run.* Set `d = 3`. How many dimensions does the kernel have, and which solvers still end at the
 #    teacher on orthogonal tables alone?
 #    <details><summary>Solution</summary>
 #
-#    There are $4\binom43=16$. The solvers that choose the least norm end at the teacher again, because it is orthogonal
-#    to the kernel at every $d$.
+#    The kernel has $4\binom43=16$ dimensions. The least-norm solvers and the solver with singular values return the
+#    teacher again, because it is orthogonal to the kernel at every $d$.
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what a layer that we can learn is able to
-# compute.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what such a layer can compute.

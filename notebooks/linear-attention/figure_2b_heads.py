@@ -7,16 +7,17 @@
 # ---
 
 # %% [markdown]
-# # Figure 2(b) · Does training get stuck, or do the data leave it open?
+# # Figure 2(b) · Is training stuck, or do the data allow other models?
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(b), Section 6.2.*
 #
 # If training ends far from the truth, there are two possible reasons: the data fit other models equally well, or
-# training has not found a best fit. The certificate speaks only about best fits, so we have to distinguish the two.
+# training has not found a best fit. The certificate concerns only best fits, so we have to distinguish the two.
 #
 # ## The paper states
-# A *teacher* with one head looks up values in a table, as in [Figure 2(a)](figure_2a_distance.ipynb). On the *mixture*,
-# 95% of the tables are orthogonal and the rest Gaussian. The smallest eigenvalue $\lambda_{\min}$ of the second moment
-# is 0.06 there and 0 on orthogonal tables alone. Distances are those of Eq. 28.
+# A *teacher* with one head looks up values in a table, as in [Figure 2(a)](figure_2a_distance.ipynb). In the
+# *mixture*, 95% of the tables are orthogonal and the rest Gaussian. The smallest eigenvalue $\lambda_{\min}$ of the
+# second moment $\Lambda_D$ of the features is 0.06 there, and 0 on orthogonal tables alone. Distances are those of
+# Eq. 28.
 #
 # <!-- claim linear-attention/figure-2b -->
 # <blockquote>
@@ -28,13 +29,14 @@
 # unidentifiable data with minimum eigenvalue 0, they are far apart in feature space and therefore compute different
 # functions. (Three different runs.)
 #
-# **What is true.** On identifiable data most runs reach the teacher, with every number of heads. On unidentifiable data
-# runs with eight heads end far from it after the shorter training, and many after the longer one. With one, two and
-# four heads this depends on the start and on the length.
+# **What is true.** On identifiable data most runs reach the teacher, with every number of heads. On unidentifiable
+# data, runs with eight heads end far from it after the shorter training, and many do so after the longer one. With one,
+# two and four heads, this depends on the initial values and on the length of training.
 #
-# **What changed.** The paper gives neither steps nor start, and the high bars of one, two and four heads depend on
-# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. A one-head run that ends
-# far from it is stuck or unfinished, and does not show that the data leave the function open.
+# **What changed.** The paper gives neither the number of steps nor the initial values, and the high bars of one, two
+# and four heads depend on both. With one head, the teacher is the only minimiser on orthogonal tables as well, as we
+# prove. A one-head run that ends far from it is stuck or unfinished, and does not show that the data leave the function
+# open.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -50,8 +52,8 @@
 # $\lambda_{\min}(\Lambda_D)=0$ (Figure 2).
 #
 # **What is true.** Where $\lambda_{\min}>0$, every run whose loss goes to 0 ends at the true parameters. Where
-# $\lambda_{\min}=0$, many runs with eight heads converge to spurious solutions. With one head there is none to converge
-# to.
+# $\lambda_{\min}=0$, many runs with eight heads converge to spurious solutions. With one head, there are no spurious
+# solutions.
 #
 # **What changed.** One head has no spurious solution on orthogonal tables. Its runs end at the teacher, or at no
 # minimiser.
@@ -65,7 +67,7 @@
 # orthogonal tables the teacher is its only minimiser.
 #
 # Two heads can. We add a head that returns $c\,(q_0q_1q_2-q_0q_2q_1)$ on orthogonal tables with query $q$. This is 0
-# for every $c$, but on other tables the head is not silent.
+# for every $c$, but on other tables the output of the head is not 0.
 #
 # <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
 #
@@ -104,7 +106,7 @@
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %%
 from math import inf
@@ -147,8 +149,8 @@ teacher = memory_teacher(d)
 target = coefficients(teacher)
 
 # %% [markdown]
-# We train with Adam on all tables at once, from two starts that the paper's $\mathcal N(0,I/\sqrt d)$ can mean, and on
-# orthogonal tables also four times as long.
+# We train with Adam on all tables at once, from two kinds of start that the paper's $\mathcal N(0,I/\sqrt d)$ can
+# mean. On orthogonal tables, we also train four times as long.
 
 # %%
 gaussian, orthogonal = (sample_memories(samples, d, law, source) for law in ("gaussian", "orthogonal"))
@@ -180,7 +182,7 @@ for kind, spread in starts.items():
 
 # %% [markdown]
 # The teacher's coefficients have norm 4. We call a run *next to the teacher* if its distance is at most 0.1, and
-# *arrived* if its loss is below $10^{-5}$ of the power of the labels. A run that has arrived and is not next to the
+# *arrived* if its loss is below $10^{-5}$ of the power of the labels. A run that has arrived but is not next to the
 # teacher has arrived *elsewhere*.
 
 
@@ -224,20 +226,20 @@ axes[0].legend(fontsize=8)
 show.figure(
     fig,
     name="heads",
-    caption="Distance to the teacher after training: every run, with the means as short lines. Left, the small start; "
-    "right, the large one.",
+    caption="Distance to the teacher after training, for every run. The short lines are means. Left: the small "
+    "start; right: the large start.",
     alt="Two panels, marks over the number of heads. Those of the mixture lie at zero, except for some of one head. "
     "Those of orthogonal tables are spread; after the longer training those of two and four heads lie lower.",
 )
 
 # %% [markdown]
-# On the mixture, most runs end next to the teacher. On orthogonal tables the large start gives the paper's high bars
-# after the shorter training. From the small start, or after the longer training, about half of the runs with one, two
-# and four heads are next to the teacher, or more. Eight heads arrive last, and many arrive elsewhere.
+# On the mixture, most runs end next to the teacher. On orthogonal tables, the large start gives the paper's high bars
+# after the shorter training. From the small start, or after the longer training, at least about half of the runs with
+# one, two and four heads are next to the teacher. Runs with eight heads arrive last, and many arrive elsewhere.
 #
-# ### What one and two heads can be
-# We build the two heads by hand, and then fit one and two heads down to rounding, from random starts on tables with
-# three keys.
+# ### Best fits with one and two heads
+# We build the two heads by hand. Then we fit one and two heads to rounding accuracy, from random starts on tables
+# with three keys.
 
 # %%
 hidden = hidden_head(d, scale=10)
@@ -267,13 +269,13 @@ show.table(
 )
 
 # %% [markdown]
-# With one head every best fit is the teacher, and with two heads they are spread.
+# With one head, every best fit is the teacher. With two heads, the best fits differ.
 #
 # ## How we checked
 # ### The figure
-# For each number of heads and each start, we require that more than half of the runs are where the paper's bar is.
-# After the longer training, the high bars of one, two and four heads are the paper's claim and not ours. The control is
-# the same bar on the mixture, where it should not appear.
+# For each number of heads and each start, we require that more than half of the runs are on the side of the threshold
+# 0.1 where the paper's bar is. After the longer training, the high bars of one, two and four heads are the paper's
+# claim and not ours. As a control we require high bars on the mixture, where they should not appear.
 
 
 # %%
@@ -309,7 +311,8 @@ claim.verdict()
 # %% [markdown]
 # ### Spurious solutions
 # We require that no run on the mixture arrives elsewhere, and that enough runs with eight heads do on orthogonal
-# tables. Enough means a fraction of $1-2^{-1/3}=0.21$, for which one of three runs shows it more often than not.
+# tables. Enough means a fraction of $1-2^{-1/3}=0.21$, for which at least one of three runs does so with probability
+# $\frac12$.
 
 
 # %%
@@ -333,21 +336,21 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - The paper says SGD here and Adam in Appendix D.1; we use Adam, with all tables in every step. The loss depends on
-#   the data through $\Lambda_D$ alone, so a step costs the same for any number of tables. We train all runs in float32,
-#   from the same starts on both data sets. On orthogonal tables new runs from the same kinds of start train four times
-#   as long.
-# - The paper writes $\mathcal N(0,I/\sqrt d)$ for its teacher in Section 6.1 and says nothing of the start. At 8
-#   features a small start has the standard deviation $1/\sqrt8=0.35$, as on the page of [the random
-#   teacher](task_6_1_teacher.ipynb), and a large start the variance $1/\sqrt8$, a standard deviation of 0.59.
-# - A bar of the paper is the mean of three runs whose start and length we do not know. The eigenvalue 0.06 is that of
-#   one draw; ours must agree within three standard deviations of a draw.
+#   the data through $\Lambda_D$ alone, so a step costs the same for any number of tables. We train all runs in
+#   float32, from the same initial values on both data sets. For the longer training on orthogonal tables, we use new
+#   runs from the same two kinds of start.
+# - The paper writes $\mathcal N(0,I/\sqrt d)$ for its teacher in Section 6.1 and does not mention the initial values.
+#   For tokens with 8 entries, a small start has the standard deviation $1/\sqrt8=0.35$, as on the page of [the random
+#   teacher](task_6_1_teacher.ipynb), and a large start has the variance $1/\sqrt8$, a standard deviation of 0.59.
+# - A bar in the paper is the mean of three runs whose initial values and length we do not know. The eigenvalue 0.06
+#   is that of one draw; ours must agree within three standard deviations of a draw.
 #
 # </details>
 #
 # ## What to remember
 # - Where the certificate holds, training ends at the teacher.
 # - With one head, a high bar means that training is stuck or unfinished, because the teacher is the only best fit.
-# - With eight heads many runs end at other functions with loss 0, as the certificate warns.
+# - Where it fails, many runs with eight heads end at other functions with loss 0.
 #
 # ## Exercises
 #
@@ -363,10 +366,10 @@ claim.verdict()
 #    steps?
 #    <details><summary>Solution</summary>
 #
-#    Fewer: nearly all runs are away from it, with every number of heads, because training is slower. The set of best
+#    Fewer: for every number of heads, nearly all runs are far from it, because training is slower. The set of best
 #    fits is the same.
 #
 #    </details>
 #
 # Back: [Figure 2(a)](figure_2a_distance.ipynb). Next: [what the data determine in
-# general](lemma_b_1_general_certificate.ipynb), because the certificate is not about attention.
+# general](lemma_b_1_general_certificate.ipynb), because the certificate is not only about attention.

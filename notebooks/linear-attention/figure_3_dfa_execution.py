@@ -12,8 +12,8 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 3, Section 6.3.*
 #
 # An automaton reads a word letter by letter, and a table says which state comes next. We show a network the table and
-# the word, and it must write down the run. How many examples does it need until it can do this for tables that it has
-# never seen? For linear attention, theory promises that the number grows like a polynomial. The paper asks whether a
+# the word, and it must write down the run. How many examples does it need before it can do this for tables that it
+# has never seen? For linear attention, theory promises that a polynomial number is enough. The paper asks whether a
 # deep transformer behaves in the same way.
 
 # %%
@@ -32,7 +32,7 @@ from bookpress.claims import schematic
 # ## A tiny example
 #
 # Our automaton has the states 0 and 1. The letter `a` leads to state 1, and the letter `b` leads to state 0. On the
-# word `ab` it starts in state 0, and goes to 1 and back to 0.
+# word `ab` it starts in state 0, goes to state 1, and returns to state 0.
 
 # %%
 fig, axis = schematic.canvas(height=2.3)
@@ -53,17 +53,20 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that each step of the run is a look-up in the table. How does the number of examples grow? Suppose that size 2
-# takes 8 examples and size 4 takes 64. A power law and an exponential both fit:
+# Each step of the run is a look-up in the table. How does the number of examples grow? Suppose that an automaton of
+# size 2 takes 8 examples and one of size 4 takes 64. A power law and an exponential both fit:
 #
 # | size | 2 | 3 | 4 |
 # | --- | --- | --- | --- |
 # | power law, $\text{size}^3$ | 8 | 27 | 64 |
 # | exponential, $\sqrt8^{\,\text{size}}$ | 8 | 22.6 | 64 |
 #
-# They differ by a fifth at size 3, and two trainings of the same network differ as much.
+# At size 3 they differ by a fifth, and so do two training runs of the same network.
 #
 # ## The paper states
+#
+# Here $Q$, $L$ and $V$ are the number of states, the length of the word and the size of the alphabet. The last of the
+# four statements calls the number of states $N$.
 #
 # <!-- claim linear-attention/figure-3-states -->
 # <blockquote>
@@ -118,17 +121,17 @@ show.figure(
 #
 # ## Why it is hard to tell
 #
-# On a logarithmic axis an exponential is a straight line, while a power law bends downwards. Through the logarithms of
-# the tokens of one training we draw a parabola. Its *bend* is the growth rate at the largest size minus the rate at the
-# smallest. The bend of an exponential is zero on average, and that of a power law is negative. A few trainings at three
-# sizes leave the bend so uncertain that its interval contains both.
+# On a logarithmic axis, an exponential is a straight line, while a power law bends downwards. For each training run,
+# we fit a parabola to the logarithm of the number of tokens. Its *bend* is the growth rate at the largest size minus
+# the rate at the smallest. The bend of an exponential is zero on average, and that of a power law is negative. A few
+# runs at three sizes leave the bend so uncertain that its interval contains both.
 #
 # ## See it run
 #
 # The paper trains a network of about 200 million weights, which would take [years](task_6_3_strings.ipynb) on our
 # processor. We train a small decoder on smaller automata. It sees fresh examples, and we count them until 99 % of its
-# tokens are right. We split the tables at random: half are for training, a quarter decides when to stop, and we measure
-# on the last quarter.
+# tokens are right. We split the tables at random: half are for training, a quarter determines when to stop, and we
+# measure on the last quarter.
 
 # %% tags=["parameters"]
 protocol = "one pass"  # fresh examples, or fixed sizes as in the paper, one of "data sets", "one pass"
@@ -215,24 +218,26 @@ for axis, panel in zip(axes, panels, strict=True):
     for (name, line), dash, colour in zip(lines.get(panel, {}).items(), ("-", "--"), show.COLOURS[1:], strict=False):
         axis.plot(sizes[panel], line.at_sizes.exp(), dash, color=colour, label=name)
     axis.set(yscale="log", xticks=sizes[panel], xlabel=names[panel])
-axes[0].set_ylabel("tokens, L times N")
+axes[0].set_ylabel("tokens: examples times L")
 axes[0].legend(fontsize=8)
 show.figure(
     fig,
     name="tokens",
-    caption="Tokens until 99 % of the tokens of new runs are right, with the best power law and the best exponential "
-    "where every training reached the target. A training that did not has no mark.",
-    alt="Three panels, for states, word length and alphabet. In each the marks of the runs rise to the right, and a "
+    caption="Examples times word length until 99 % of the tokens of new runs are right, one point per training run. "
+    "The lines are the best power law and the best exponential, in panels where every run reached this target; a run "
+    "that did not has no point.",
+    alt="Three panels, for states, word length and alphabet. In each the points of the runs rise to the right, and a "
     "curved and a straight line go through them close to each other.",
 )
 
 # %% [markdown]
-# We see that the tokens increase in all three panels. The two lines are closer to each other than the trainings are.
+# The number of tokens increases in all three panels. The two lines are closer to each other than the training runs
+# are.
 #
 # ### Are new automata executed?
 #
-# Most tokens are brackets and copies, so we also count the states, which the network must look up. In addition, we show
-# it the table of another automaton.
+# Most tokens are brackets and copies, so we also count the states, which the network must look up. We also show it
+# another automaton's table.
 
 # %%
 rows = []
@@ -252,12 +257,12 @@ show.table(
     ["panel", "Q", "L", "V", "tables", "examples, by run", "history right", "states right", "another table shown"],
     rows,
     caption="On the last quarter of the tables: the smallest fraction of right tokens, and of right states, over the "
-    "trainings, and the largest fraction of right tokens with another automaton's table in the prompt.",
+    "training runs, and the largest fraction of right tokens with another automaton's table in the prompt.",
 )
 
 # %% [markdown]
-# The decoder executes tables that it has never seen. With another table, many more tokens are wrong, so it does read
-# the table.
+# The decoder executes tables that it has never seen. With another automaton's table, many more tokens are wrong, so
+# it does read the table.
 #
 # ### The shape of the growth
 
@@ -274,7 +279,7 @@ def intervals(draws):
 
 def reading(panel):
     low, high = intervals(bends[panel])
-    return "slower than exponential" if high < 0 else "faster than exponential" if low > 0 else "not told"
+    return "slower than exponential" if high < 0 else "faster than exponential" if low > 0 else "open"
 
 
 # %%
@@ -293,7 +298,8 @@ show.table(
         ]
         for panel, both in lines.items()
     ],
-    caption="The shape of the three growths. Misses and spread are of natural logarithms: 0.1 is ten per cent.",
+    caption="The shape of the growth in each panel. Misses and spread are differences of natural logarithms: 0.1 is "
+    "about ten per cent.",
 )
 
 # %% [markdown]
@@ -302,8 +308,8 @@ show.table(
 #
 # ### What the test can see
 #
-# We simulate experiments in which the truth is our power law, with the spread of our trainings. How often does the test
-# recognise it?
+# We simulate experiments in which our power law is the truth, with the spread of our training runs. How often does
+# the test recognise it?
 
 # %%
 counts_tried = [2, 3, 5, 10, 20, 40, 80, 160]
@@ -345,16 +351,16 @@ axis.legend(fontsize=8) if lines else None
 show.figure(
     fig,
     name="power",
-    caption="The fraction of simulated experiments in which the test distinguishes a power law, with our exponent and "
-    "spread, from an exponential. Dotted: the trainings of this page. Dashed: 90 %.",
+    caption="The fraction of simulated experiments in which the test distinguishes a power law, with our exponent "
+    "and spread, from an exponential. Dotted: the number of runs on this page. Dashed: 90 %.",
     alt="Curves against the number of runs on a logarithmic axis, one for each panel. They start near zero at the left "
     "and rise to the right; a dotted line marks the runs of this page, a dashed one 90 %.",
 )
 
 # %% [markdown]
-# With three trainings, the test recognises a power law in less than 5 % of the experiments. For 90 % it needs 20
-# trainings at each size for the word length, 80 for the states and 160 for the alphabet. Wider panels help more. We
-# repeat the simulation for the sizes 2 to 8, with ten trainings each.
+# With three runs at each size, the test recognises a power law in less than 5 % of the experiments. To reach 90 %, it
+# needs 20 runs for the word length, 80 for the states and 160 for the alphabet. A wider range of sizes helps more. We
+# repeat the simulation for the sizes 2 to 8, with ten runs each.
 
 # %%
 WIDE, MANY = list(range(2, 9)), 10
@@ -387,18 +393,18 @@ show.table(
         f"sizes {WIDE[0]} to {WIDE[-1]}, {MANY} runs",
     ],
     rows,
-    caption="What the test would say of the fitted power laws, by simulation.",
+    caption="Simulated results of the test if the fitted power laws are the truth.",
 )
 
 # %% [markdown]
-# Such panels would recognise 90 % of the power laws or more, if every training reached the target. At the foot of this
-# page we collect the points that exist.
+# Such panels would be enough to recognise at least 90 % of the power laws, if every run reached the target. The
+# points that we have so far are at the foot of this page.
 #
 # ## How we checked
 #
-# Each panel must show that new automata are executed, that the tokens increase, and that the bend is below zero, by a
-# 99 % interval. The first two hold, and the third is open. We have two controls: another automaton's table, and a
-# simulated exponential, which the test should not take for slower growth.
+# For each panel we require, by 99 % intervals, that the decoder executes new automata, that the number of tokens
+# increases, and that the bend is below zero. The first two hold, and the third is open. We have two controls: another
+# automaton's table, and a simulated exponential, which the test should not mistake for slower growth.
 
 # %%
 STAND_IN = f"a decoder with {layers} layers and width {width}, the other sizes held at {fixed_states} and {fixed}"
@@ -451,43 +457,45 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# We set rules and bounds before the runs that are shown here, after trials with other seeds in which we chose the
-# sizes, the decoder and its training for speed. The paper says no more than that its plots are "suggestive". We take
-# this to mean that the points bend downwards, and show how often an exponential would bend as far. No test with power
-# can be made at these sizes, so the shape is open whatever the runs show.
+# We set the rules and thresholds before the runs shown here, after trials with other seeds in which we chose the
+# sizes, the decoder and its training for speed. The paper says only that its plots are "suggestive". We take this to
+# mean that the points bend downwards, and show how often an exponential would bend as far. At these sizes, no test
+# has enough power, so the shape is open whatever the runs show.
 #
-# The paper counts the smallest data set, and we count fresh examples. The two numbers are of the same kind, but
-# repeated passes need fewer. The panel of the states begins at three, with 729 tables: from 8 of the 16 tables with two
-# states, no decoder of our trials reached 99 % on the others. The kept automata may have at most twice the errors of
-# the rule that stopped the training. An interval of 99 % is below an exponential's zero in one experiment of two
-# hundred, so the second control shows only that the simulation and the interval agree. A panel in which a training did
-# not reach the target has no known bend, and is open.
+# The paper counts the examples of the smallest sufficient data set, and we count fresh examples. The two numbers are
+# comparable, but training with repeated passes needs fewer. The panel of the states begins at three states, with 729
+# tables: when trained on 8 of the 16 tables with two states, no decoder in our trials reached 99 % on the others. On
+# the last quarter of the tables, we allow at most twice the error rate at which training stops. For an exponential, a
+# 99 % interval lies below zero in one experiment out of two hundred, so the second control shows only that the
+# simulation and the interval agree. A panel in which a run did not reach the target has no known bend, and is open.
 #
-# The points below have two of the sizes at 4, as in the paper, sizes up to 8 and ten trainings at each, as far as they
-# have been made. The first training with eight states did not reach the target after 200,000 strings, several times
-# what the power law through the smaller sizes predicts. The second did. Two trainings decide nothing, but the first
-# speaks against a slow growth in $Q$ at this width.
+# In the points below, two of the sizes are 4, as in the paper, and the third is at most 8. We plan ten runs at each
+# size, and show those that are complete. The first run with eight states did not reach the target after 200,000
+# strings, several times the number that the power law through the smaller sizes predicts. The second run did. Two
+# runs prove nothing, but the first is evidence against slow growth in $Q$ at this width.
 #
 # </details>
 #
 # ## Where the paper differs
 #
-# The paper trains each point once. By our simulations, such plots cannot distinguish a power law from an exponential.
+# The paper trains each point once. According to our simulations, such plots cannot distinguish a power law from an
+# exponential.
 #
 # ## What to remember
 #
 # - A small decoder learns to execute automata that it has never seen, from a few thousand examples.
-# - It needs more of them for more states, longer words and more letters.
-# - Short panels cannot distinguish a polynomial from an exponential; wide ones can.
+# - It needs more examples for more states, longer words and more letters.
+# - A narrow range of sizes cannot distinguish a polynomial from an exponential; a wide one can.
 #
 # ## Exercises
 #
-# 1. *By hand.* Suppose that size 2 takes 8 examples and size 8 takes 512. What do the two laws predict for size 4?
+# 1. *By hand.* Suppose that size 2 takes 8 examples and size 8 takes 512. What do a power law and an exponential
+#    predict for size 4?
 #
 #    <details><summary>Solution</summary>
 #
-#    The power law is $\text{size}^3$ again, which is 64. The exponential grows by a factor of 64 over six sizes, so by
-#    $64^{1/3}=4$ over two, which gives 32. In the wider panel they differ by a factor of two.
+#    The power law is $\text{size}^3$ again, which is 64. The exponential grows by a factor of 64 from size 2 to size
+#    8, and so by $64^{1/3}=4$ from 2 to 4, which gives 32. Over this wider range they differ by a factor of two.
 #
 #    </details>
 #
@@ -496,9 +504,9 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    By more: by a factor of 2.6 to 2.9. For the interval of 99 %, Student's factor falls from 9.9 with three trainings
-#    to 4.6 with five, and $\sqrt{3/5}$ is on top of it. The growth remains open in all three panels. The mean bend of
-#    the states even becomes positive.
+#    They become smaller by more than that: by a factor of 2.6 to 2.9. For a 99 % interval, Student's factor falls
+#    from 9.9 with three runs to 4.6 with five, and the factor $\sqrt{3/5}$ comes on top of that. The shape remains
+#    open in all three panels. The mean bend of the states even becomes positive.
 #
 #    </details>
 #

@@ -7,12 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Algorithm 1 · How many heads are as good as any
+# # Algorithm 1 · How many heads are enough
 # *Beyond the paper: Algorithm 1, Theorem 2.1 and Lemma 4.3 with fewer heads.*
 #
-# The paper's algorithm may return as many heads as a token has numbers, squared. Is this what linear attention needs,
-# or only what this way of counting needs? We show that about half of them give every function of the class, and that at
-# widths 2 to 8 fewer, from a half down to a third of the square, give almost every one with complex entries.
+# The paper's algorithm may return as many heads as the square of a token's width. Does linear attention need so many,
+# or only this way of counting? We show that about half of them give every function of the class. At widths $d$ from 2
+# to 8, between a half and a third of $d^2$ heads give almost every function, if complex entries are allowed.
 
 # %%
 import torch
@@ -38,13 +38,14 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Tokens have two entries. We want a layer with the outputs $\langle z_1,z_2\rangle z_{1n}$ and $\langle z_1,z_2\rangle
-# z_{2n}$, where $z_1$, $z_2$ are the rows of the input and the second index is the last token. The heads enter through
-# a table of 4 by 4 numbers, and the number of heads is the rank of the table.
+# Tokens have two entries. We want a layer with the outputs $\langle z_1,z_2\rangle z_{1n}$ and $\langle
+# z_1,z_2\rangle z_{2n}$, where $z_1$, $z_2$ are the rows of the input and $z_{1n}$, $z_{2n}$ the entries of the last
+# token. The heads enter through a table of $4\times4$ numbers, and the rank of the table is the number of heads that
+# it needs.
 #
-# Since $\langle z_1,z_2\rangle=\langle z_2,z_1\rangle$, each product can be written in two cells. Algorithm 1 puts half
-# into each. The four rows are then independent, and we need four heads. If we put the whole product into one of the two
-# cells, two rows are zero, and two heads are enough.
+# Since $\langle z_1,z_2\rangle=\langle z_2,z_1\rangle$, there are two cells for the coefficient of each product.
+# Algorithm 1 puts half into each. The four rows are then independent, and we need four heads. If we put the whole
+# coefficient into one of the two cells, two rows are zero, and two heads are enough.
 
 # %%
 half = [[0, 0, 0.5, 0], [0.5, 0, 0, 0], [0, 0, 0, 0.5], [0, 0.5, 0, 0]]
@@ -61,20 +62,21 @@ schematic.arrow(axis, (6.0, 2.3), (7.6, 2.3), "same function")
 show.figure(
     fig,
     name="halves",
-    caption="Two tables of one function. A row is an output $a$ and an entry $j$ of $V_h$, a column the entries $k, "
-    r"\ell$ of $Q_h$. Left: cells $(a,1;2,\ell)$ and $(a,2;1,\ell)$ hold a half each. Right: only "
-    r"$(1,2;1,1)$ and $(2,1;2,2)$ are used.",
+    caption="Two tables of one function. A row stands for an output $a$ and an entry $j$ of $V_h$, a column for the "
+    r"entries $k, \ell$ of $Q_h$. Left: cells $(a,1;2,\ell)$ and $(a,2;1,\ell)$ with $\ell=a$ hold a half each. Right: "
+    r"only $(1,2;1,1)$ and $(2,1;2,2)$ are used.",
     alt="Two grids of four by four cells. The left one has four half-filled cells, one in each row. The right one has "
     "two full cells, in the second row and first column and in the third row and fourth column.",
 )
 
 # %% [markdown]
-# The freedom to move a number between two cells changes the rank. On the right, moreover, both heads have a symmetric
+# If we move a number between two cells, the rank can change. On the right, moreover, both heads have a symmetric
 # $Q_h$, because the two filled columns of the table are $(1,1)$ and $(2,2)$.
 #
 # ## What we prove
-# Let $p(\Theta)$ be the coefficients of a layer in the $\psi=d^2(d+1)/2$ distinct features, $d\psi$ numbers that decide
-# its function ([Corollary 2](lemma_4_1_certificate.ipynb)).
+# Let $p(\Theta)$ be the coefficients of a layer in the $\psi=d^2(d+1)/2$ distinct features, $d\psi$ numbers that
+# determine its function ([Corollary 2](lemma_4_1_certificate.ipynb)). $W$ denotes the table, and $\Lambda_D$ the
+# second moment of the features.
 #
 # <!-- claim linear-attention/symmetric-heads -->
 # <blockquote>
@@ -82,9 +84,9 @@ show.figure(
 # **Beyond Algorithm 1 (Every layer has a form with symmetric Q and half of the heads)**
 #
 # Every layer of linear attention, with any number of heads, computes the same function as one with at most $d(d+1)/2$
-# heads whose $Q_h$ are symmetric. Among the matrices $W$ of Eq. 10 that are symmetric in $k$ and $\ell$, each function
-# has exactly one (for $n\ge2$ tokens), so the minimiser among them is unique if $\lambda_{\min}(\Lambda_D)>0$. Lemma
-# 4.3 holds for every $H\ge d(d+1)/2$.
+# heads whose $Q_h$ are symmetric. Among the matrices $W$ of Eq. 10 that are symmetric in $k$ and $\ell$, exactly one
+# computes each function (on $n\ge2$ tokens), so the minimiser among them is unique if $\lambda_{\min}(\Lambda_D)>0$.
+# Lemma 4.3 holds for every $H\ge d(d+1)/2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -94,24 +96,24 @@ show.figure(
 #
 # **Beyond Theorem 2.1 (How many heads give almost every function)**
 #
-# Let $H_d$ be the smallest $H$ with $H(2d^2-H)\ge d^3(d+1)/2$, which is about $0.29\,d^2$. Fewer heads give
-# coefficients of measure zero only, at every $d$. For $d=2,\dots,8$, where $H_d=2,4,7,10,13,17,22$, complex $H_d$ heads
-# give almost all complex coefficients, and real ones give at least an open set of real coefficients. At $d=2$ two real
-# heads give almost all real coefficients and three give all. Three are needed for $y_1=\langle z_1,z_1\rangle
+# Let $H_d$ be the smallest $H$ with $H(2d^2-H)\ge d^3(d+1)/2$, which is about $0.29\,d^2$. At every $d$, fewer heads
+# give only a set of coefficients of measure zero. For $d=2,\dots,8$, where $H_d=2,4,7,10,13,17,22$, $H_d$ complex heads
+# give almost all complex coefficients, and $H_d$ real heads give at least an open set of real coefficients. At $d=2$,
+# two real heads give almost all real coefficients, and three give all. Three are needed for $y_1=\langle z_1,z_1\rangle
 # z_{1n}-\langle z_2,z_2\rangle z_{2n}$, $y_2=\langle z_1,z_1\rangle z_{2n}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Coefficients fix a table up to a part that changes its sign when $j$ and $k$ are exchanged. We may therefore require
-# that the table is symmetric in $k$ and $\ell$. The same question occurs in geometry: a connection is fixed by its
-# torsion and by the metric that it preserves, and Christoffel's formula gives it. Symmetric matrices form a space of
-# dimension $d(d+1)/2$, so the rank is at most this number.
+# The coefficients determine the table up to a part that changes sign when $j$ and $k$ are exchanged. We may therefore
+# require that the table is symmetric in $k$ and $\ell$. The same question occurs in geometry: a connection is
+# determined by its torsion and the metric that it preserves, and Christoffel's formula gives it. Symmetric matrices
+# $Q_h$ form a space of dimension $d(d+1)/2$, so the rank is at most this number.
 #
-# For fewer heads we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and there are $d\psi$ coefficients. The
-# count would be too optimistic if the parameters moved the coefficients in too few directions at every point. One point
-# where they do not rules this out.
+# For fewer heads, we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and there are $d\psi$ coefficients.
+# The count would be too optimistic if the parameters could move the coefficients in too few directions at every
+# point. A single point where they move them in all directions rules this out.
 #
 # <details><summary>Proof for symmetric heads</summary>
 #
@@ -174,7 +176,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 largest = 6  # largest width, from 3 to 8; 8 takes half a minute
@@ -188,8 +190,8 @@ source = generator(seed)
 
 # %% [markdown]
 # ### The same layer with half of its heads
-# We draw a layer with more heads than $d^2$ and compute its heads in both ways. The error is that of the outputs on new
-# inputs.
+# We draw a layer with more than $d^2$ heads and compute equivalent heads in both ways. The error is that of the
+# outputs on new inputs.
 
 # %%
 widths, counts, errors, unlike = list(range(2, largest + 1)), {}, {}, {}
@@ -207,10 +209,10 @@ show.table(
 )
 
 # %% [markdown]
-# We see $d^2$ heads in the third column and $d(d+1)/2$ in the fourth, for one and the same function.
+# For the same function, there are $d^2$ heads in the third column and $d(d+1)/2$ in the fourth.
 #
 # ### Almost every function
-# For random coefficients we search heads by Levenberg and Marquardt's method, from several starts. Where the count
+# For random coefficients, we search for heads by the Levenberg–Marquardt method, from several starts. Where the count
 # says that there are enough heads, the smallest loss should be 0 up to rounding.
 
 # %%
@@ -248,9 +250,9 @@ print(f"{draws} functions: error {gaps.median():.1g} in the median, {gaps.max():
 
 # %% [markdown]
 # ## How we checked
-# Christoffel's matrix is proved in exact arithmetic for all functions of one width. The derivative is computed in exact
-# arithmetic for all widths in the default run. As controls we take the matrix of minimum norm, which has more heads,
-# and one head fewer than the count.
+# We verify Christoffel's formula in exact arithmetic for all functions of one width, and compute the rank of the
+# derivative in exact arithmetic for all widths of the run. As controls we take the matrix of minimum norm, which has
+# more heads, and one head fewer than the count.
 
 # %%
 matrices = {f"d = {d}": symmetric_matrix(coefficients(random_heads(3, d, source)), d) for d in widths}
@@ -282,10 +284,10 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Near the functions without two heads the quadratic equation is badly conditioned, so over many draws the largest error
-# exceeds rounding level. The certificate on this page covers widths up to 6 in its default run. With `largest = 8` it
-# takes half a minute, and the ranks are 1372 at $d=7$ and 2304 at $d=8$, both full. A search that ends above 0 proves
-# nothing, and is not used as a proof: that three heads are too few at $d=3$ follows from the count.
+# Near the functions that need three heads, the quadratic equation is badly conditioned, so over many draws the
+# largest error exceeds rounding level. By default, the certificate on this page covers widths up to 6. With `largest
+# = 8` it takes half a minute, and the ranks are 1372 at $d=7$ and 2304 at $d=8$, both full. A search that ends above
+# 0 proves nothing, and we do not use it as a proof: it follows from the count that three heads are too few at $d=3$.
 #
 # </details>
 #
@@ -297,24 +299,25 @@ claim.verdict()
 # ## What to remember
 # - Every layer of linear attention is one with symmetric $Q_h$ and at most $d(d+1)/2$ heads.
 # - In this form the matrix of Algorithm 1 is unique, if the data pass the certificate.
-# - For large $d$, fewer than about $0.29\,d^2$ heads give almost no function. At $d\le8$ the least
-#   number that counting allows gives almost every complex one.
+# - For large $d$, fewer than about $0.29\,d^2$ heads give almost no function. For $d$ from 2 to 8, the smallest
+#   number that the count allows gives almost every complex function.
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $d=1$. How many heads does every layer need, by each of the three counts?
+# 1. *By hand.* Let $d=1$. How many heads are enough by each of the three counts, $d^2$, $d(d+1)/2$ and $H_d$?
 #    <details><summary>Solution</summary>
 #
-#    One head: $d^2=d(d+1)/2=1$, and $H(2-H)\ge1$ holds at $H=1$. The layer is $vq\,(\sum_i z_i^2)\,z_n$, with the one
-#    coefficient $vq$.
+#    One head: $d^2=d(d+1)/2=1$, and $H(2-H)\ge1$ holds at $H=1$. The layer is $vq\,(\sum_i z_i^2)\,z_n$, with the
+#    single coefficient $vq$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `largest = 7`. How many heads will the last row of the first table show?
 #    <details><summary>Solution</summary>
 #
-#    $d^2+3=52$ are drawn, the matrix of least norm has $49$, the symmetric one $28$, and the count gives $17$, since
-#    $17\cdot81=1377\ge1372$ and $16\cdot82=1312$.
+#    We draw $d^2+3=52$ heads. The matrix of least norm has $49$, the symmetric one $28$, and the count gives $17$,
+#    since $17\cdot81=1377\ge1372$ and $16\cdot82=1312$.
 #
 #    </details>
 #
-# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because labels from no teacher need as many heads as all functions do.
+# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because labels without a teacher require enough heads for all
+# functions.

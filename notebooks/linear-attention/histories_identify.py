@@ -11,8 +11,8 @@
 # *Beyond the paper: the third contribution of Section 1, with data that are histories of machines.*
 #
 # The paper promises that a layer trained on runs of Turing machines executes every other machine, if the runs pass a
-# certificate. For the machines that the paper builds, no set of runs passes it. Is the promise empty, then? It is not:
-# we change the prompts a little, and the runs pass.
+# certificate. For the machines that the paper builds, no set of runs passes it. Is the promise therefore empty? It is
+# not: if we change the prompts a little, the runs pass.
 
 # %%
 import torch
@@ -40,15 +40,16 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# A machine has one state, which follows itself. Its layer has tokens with two entries: the key of a state, and the
-# state that comes next. The prompt is the tokens $(1,1)$ and $(0,1)$, and every step writes $(0,1)$ again.
+# A machine has a single state, in which it always remains. Its layer has tokens with two entries: the key of a state,
+# and the state that comes next. The prompt consists of the tokens $(1,1)$ and $(0,1)$, and every step writes $(0,1)$
+# again.
 #
-# The certificate looks at products such as $\langle z_1,z_1\rangle z_{1n}$, where $z_1$ is the row of keys and $n$ the
-# last token. This product is 0 in every run, because the last token is no key. Whatever weight a layer gives to it, the
-# layer passes all runs, and nobody notices.
+# The certificate looks at products such as $\langle z_1,z_1\rangle z_{1n}$, where $z_1$ is the row of keys and
+# $z_{1n}$ is its entry in the last token. This product is 0 in every run, because the last token has no key. Whatever
+# weight a layer gives to this product, all runs are right, so they do not reveal the weight.
 #
-# Now we put four such layers side by side, in eight rows. One of them runs the machine. The other three are *idle*, and
-# their rows may hold what we like, for example a last token with a key.
+# Now we put four such layers side by side, in eight rows. One of them runs the machine. The other three are *idle*,
+# and their rows may hold anything, for example a last token with a key.
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
@@ -69,16 +70,16 @@ for number, name in enumerate(("extra", "key", "last", "step 1", "step 2")):
 show.figure(
     fig,
     name="copies",
-    caption="Four copies of a layer, each with two rows. The columns are tokens: an extra one, the two of the prompt, "
-    "and two that the layer writes. The blue copy runs the machine. Question marks are free numbers in idle copies, "
-    "and dots what these make of them.",
+    caption="Four copies of a layer, each with two rows. The columns are tokens: an extra one, the two of the "
+    "prompt, and two that the layer writes. The blue copy runs the machine. Question marks are free numbers in idle "
+    "copies, and dots are what the idle copies compute from them.",
     alt="A table with four rows of pairs and five columns of tokens. The second row, blue, holds the machine's tokens. "
     "The others have question marks in the extra token and in the last token of the prompt, and dots later.",
 )
 
 # %% [markdown]
-# Numbers are free in an extra token in front and in the last token of the prompt. They cannot disturb the blue copy,
-# since each copy reads and writes only its own rows.
+# We may choose the numbers in an extra first token and in the last token of the prompt. They cannot disturb the blue
+# copy, since each copy reads and writes only its own rows.
 #
 # ## What we prove
 # Let a layer of width $d$ with $H$ heads execute all machines and words of a class exactly. Its *four copies* are the
@@ -92,19 +93,20 @@ show.figure(
 # Let a layer of width $d$ with $H$ heads execute every machine and word of a class exactly. Take four copies of it, of
 # width $4d$ with $4H$ heads, and let a prompt occupy one copy. Whatever numbers the idle copies hold, the active one
 # executes exactly. The idle numbers can be chosen as 0 and 1 such that histories, with the prompt $Z^0$ as their first
-# entry, of $N=4(3d+1)\big(\frac{3d(3d+1)}2+1\big)$ prompts have $\lambda_{\min}(\Lambda_D)>0$. On them every empirical
-# risk minimiser with at least $4H$ heads, and so Algorithm 1, executes every machine and word of the class, in any of
-# the copies.
+# entry, of $N=4(3d+1)\big(\frac{3d(3d+1)}2+1\big)$ prompts have $\lambda_{\min}(\Lambda_D)>0$. On them, every empirical
+# risk minimiser with at least $4H$ heads, and therefore also Algorithm 1, executes every machine and word of the class,
+# in any of the copies.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The features of an input are products of two rows and of one entry of the last token. Three indices meet at most three
-# of the four copies. There is therefore a copy that none of the three needs. Let the machine run there, and choose the
-# other numbers freely: differences of a few prompts then isolate the feature.
+# A feature multiplies the inner product of two rows by one entry of the last token. Its three indices belong to at
+# most three of the four copies, so at least one copy is not involved. We let the machine run there, and choose the
+# numbers of the other copies freely: differences between a few prompts then isolate the feature.
 #
-# One-hot prompts without copies never pass, because two rows of which a token uses only one are orthogonal in every run
+# One-hot prompts without copies never pass, because two rows are orthogonal in every run if no token uses both of
+# them
 # ([Lemma 5.2](lemma_5_2_certified_executor.ipynb)).
 #
 # <details><summary>Proof</summary>
@@ -140,7 +142,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 states = 2  # states of the automata, from 1 to 2
@@ -154,9 +156,10 @@ source = generator(seed)
 
 # %% [markdown]
 # ### All features of small automata
-# An automaton with one letter is a table: from each state to the next. A single head runs all of them. In each of four
-# copies we take one automaton with all the idle numbers of the proof, and form the differences. Each must be a unit
-# vector, and every feature must occur. All numbers are whole, so nothing is rounded.
+# An automaton with one letter is a table that gives the next state for each state. A single head runs all such
+# automata. In each of four copies we run one automaton with all the idle numbers of the proof, and form the
+# differences. Each difference must be a unit vector, and every feature must occur. All numbers are integers, so
+# nothing is rounded.
 
 # %%
 width = 2 * states
@@ -187,8 +190,8 @@ print(
 
 # %% [markdown]
 # ### How many copies
-# With fewer copies some triples of rows have no copy left for the machine. We compute the rank of the
-# features; for four copies we count the features that are isolated.
+# With fewer copies, some triples of rows leave no copy for the machine. We compute the rank of the features; for four
+# copies, we count the features that are isolated.
 
 # %%
 ranks = {}
@@ -209,17 +212,17 @@ axis.set(xlabel="copies", ylabel="rank over features", xticks=list(ranks))
 show.figure(
     fig,
     name="ranks",
-    caption="The fraction of the features' dimensions that the prompts span.",
+    caption="The dimension of the span of the prompts' features, divided by the number of features.",
     alt="Four bars that grow with the number of copies; the fourth reaches 1.",
 )
 
 # %% [markdown]
-# The rank comes close with three copies and reaches the number of features with four.
+# With three copies the rank comes close to the number of features, and with four it reaches this number.
 #
 # ### A universal Turing machine in four copies
 # Next we take the universal machine of [Lemma 2.2](lemma_2_2_universal_machine.ipynb), and put each of several random
-# machines into one of four copies, with random idle numbers from the design. The rows of the active copy must be those
-# of the machine alone, token by token.
+# machines into one of four copies, with random idle numbers of the proof. Token by token, the rows of the active copy
+# must be the same as when the machine runs alone.
 
 # %%
 universal = CompactMachine(2, 2, 1, steps)
@@ -248,8 +251,8 @@ print(f"{machines} machines, {tokens} tokens each: {wrong} runs differ; largest 
 
 # %% [markdown]
 # ## How we checked
-# We require that all differences are unit vectors and that every feature occurs, and that no run in an active copy
-# differs. As controls we use three copies, and we put the numbers into the rows of the machine itself.
+# We require that all differences are unit vectors, that every feature occurs, and that no run in an active copy
+# changes. As controls we use three copies, and we put the idle numbers into the rows of the machine itself.
 
 # %%
 heads = dense(copies(automaton_head(states), width), total)
@@ -273,22 +276,23 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Idle copies go on computing from their last token, and their numbers can grow; they are never read. Features are
-# isolated from the prompts alone, which are the first entries of the histories, so that runs may be cut after the
-# first token. The rank with fewer than four copies is that of these prompts, from singular values of whole numbers. For
-# one copy, longer histories and other automata raise it, and never to the number of features.
+# Idle copies go on computing from their last token, and their numbers can grow, but no other copy reads them. We
+# isolate features from the prompts alone, which are the first entries of the histories, so runs may be cut after the
+# first token. The rank with fewer than four copies is that of these prompts, from singular values of whole numbers.
+# For one copy, longer histories and other automata raise it, but never to the number of features.
 #
 # </details>
 #
 # ## Where we stop
-# The prompts need numbers that no machine uses. We do not know how few: whether three copies with other numbers are
-# enough, or a single copy with other codes of states and letters. The embedding must also reach all copies and numbers,
-# so a class needs at least as many pairs of machine and word as there are prompts, or several prompts for one pair.
+# The prompts need numbers that no machine uses. We do not know how few suffice: three copies with other numbers may
+# be enough, or a single copy with other codes of states and letters. The embedding must also use all copies and
+# numbers, so a class needs at least as many pairs of machine and word as there are prompts, or several prompts for
+# one pair.
 #
 # ## What to remember
-# - One-hot histories never identify the universal machine, in one copy.
-# - In four copies, with idle numbers 0 and 1, histories of polynomial number identify it.
-# - So the paper's promise has an instance: a layer trained on runs executes all machines of its class.
+# - In a single copy, one-hot histories never identify the universal machine.
+# - In four copies, with idle numbers 0 and 1, a polynomial number of histories identifies it.
+# - The paper's promise can therefore be kept: a layer trained on such runs executes all machines of its class.
 #
 # ## Exercises
 #
@@ -300,10 +304,11 @@ claim.verdict()
 #    three rows use the first, second and fourth copy, so the machine runs in the third.
 #
 #    </details>
-# 2. *Predict, then run.* Set `states = 1`. How many features has the layer of four copies, and does every one occur?
+# 2. *Predict, then run.* Set `states = 1`. How many features does the layer of four copies have, and does every
+#    feature occur?
 #    <details><summary>Solution</summary>
 #
-#    The width is $4\cdot2=8$ and $\psi=8^2\cdot9/2=288$. Every one occurs: the proof needs no more than one prompt in
+#    The width is $4\cdot2=8$ and $\psi=8^2\cdot9/2=288$. Every feature occurs: the proof needs only one prompt in
 #    each copy.
 #
 #    </details>

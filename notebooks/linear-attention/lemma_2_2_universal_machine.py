@@ -12,8 +12,8 @@
 #
 # A computer overwrites its memory, while attention can only look back at what it has already written. Can a single
 # layer still run every program? We use a layer without a softmax, a feed-forward part or any rounding, and we fix its
-# weights once. Then we write a machine and a word into the prompt, let the layer produce one token after another, and
-# try to read the machine's tape from the layer's output.
+# weights once and for all. Then we write a machine and a word into the prompt, let the layer produce one token after
+# another, and read the machine's tape from the layer's output.
 
 # %%
 import re
@@ -64,7 +64,7 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 
 # %% [markdown]
 # ## A tiny example
-# Our machine has two states. In the state *swap* it replaces `a` by `b`, or `b` by `a`, and moves right. At a blank,
+# Our machine has two states. In the state *swap*, it replaces `a` by `b`, or `b` by `a`, and moves right. At a blank,
 # `_`, it changes to the state *done*. We start it on the tape `a b`. Each step also adds a blank cell on the right:
 #
 # | after step | cell 0 | cell 1 | cell 2 | cell 3 |
@@ -73,9 +73,15 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # | 1 | b | b, **swap** | _ | |
 # | 2 | b | a | _, **swap** | _ |
 #
-# How does the layer take the first step? It cannot erase the `a` in cell 0, but it can write "$-a+b$" under the name of
-# cell 0. A later token that adds up everything under this name then gets $a-a+b=b$. In the picture, each of the six
-# panels shows one new token.
+# The layer cannot erase anything, but it can add. In the first step, three of its tokens write under the names of
+# cells, and a later token reads the sum of everything under a name:
+#
+# | under the name | prompt | WRITE | LEAVE | ARRIVE | sum |
+# | --- | --- | --- | --- | --- | --- |
+# | cell 0 | a + swap | − a + b | − swap | | b |
+# | cell 1 | b | | | swap | b + swap |
+#
+# The sums are the tape after step 1. The picture shows all six tokens of this step, one in each panel.
 
 
 # %%
@@ -108,24 +114,24 @@ strip = [  # a token, what it holds, and what it gets from the tokens that it re
 fig, axis = schematic.canvas(width=7.0, height=4.5)
 for number, token in enumerate(strip):
     panel(axis, 2.35 + 4.65 * (number % 3), 4.6 - 4.5 * (number // 3), *token)
-caption = "The six tokens of one step, from left to right and from top to bottom. Below each new token: what it holds. "
-caption += "Its arrows go to the tokens that it reads, with what they give."
+caption = "The six tokens of one step, from left to right and from top to bottom. Each new token is blue, with what it "
+caption += "holds written below. Its arrows point to the tokens that it reads, with what they return."
 alt = "Six panels with an arrow from a token to those it reads: LOCATE to cell 0; READ to itself; PAIR to the rule; "
 alt += "WRITE to itself; LEAVE to the token # and the rule; ARRIVE to cell 0, WRITE and LEAVE."
 show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 
 # %% [markdown]
-# We see two tricks. First, READ and WRITE look at themselves: READ stores the state under the letter and at once looks
-# up what is stored under `a`. Second, ARRIVE adds up three tokens. The letters give $a-a+b=b$, and *swap* cancels, so
-# the layer prints `b`, without a state, for cell 0. Then it prints cell 1 (`b`, *swap*) and the blank of cell 2, and
-# the step is complete. The token # only passes on an entry. In the picture, we left out arrows and entries that count
-# the tokens, repeat an address or cancel.
+# We see two tricks. First, READ and WRITE look at themselves: READ stores the state under the letter `a`, and at once
+# looks up what is stored there. Second, ARRIVE adds up three tokens, as in the table, so the layer prints `b` without
+# a state for cell 0. Then it prints cell 1 (`b`, *swap*) and the blank of cell 2, and the step is complete. The
+# token # only passes on an entry. The picture omits arrows and entries that count the tokens, repeat an address or
+# cancel.
 #
 # ## The paper states
-# A layer has weights $\Theta$, $H$ heads and tokens of width $d$. The machine $M$ has at most $\hat{\mathcal Q}$ states
-# and $\hat\Sigma$ letters, its word $x$ has $n \le \hat n$ letters, and it takes at most $\hat\Phi$ steps. We write
-# $x^t$ for the tape and the head's position and state after step $t$, and $Z^c$ for all tokens after the layer has
-# written $c$ tokens.
+# A layer has weights $\Theta$, $H$ heads and tokens of $d$ entries. The machine $M$ has at most $\hat{\mathcal Q}$
+# states and $\hat\Sigma$ letters, its word $x$ has $n \le \hat n$ letters, and it takes at most $\hat\Phi$ steps. We
+# write $x^t$ for the tape and the head's position and state after step $t$, and $Z^c$ for all tokens after the layer
+# has written $c$ tokens.
 #
 # <!-- claim linear-attention/lemma-2-2 -->
 # <blockquote>
@@ -143,7 +149,7 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # textbooks, at the same $d$ and $H$.
 #
 # **What changed.** Only the proof differs. Algorithms 6 and 7 do not run as stated, and once corrected they are larger
-# than the lemma allows. Our heads subtract what they wrote, so no row is used up.
+# than the lemma allows. Our heads subtract what they wrote, so they can use the same rows again.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -170,19 +176,20 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # <!-- /claim -->
 #
 # ## Why it is true
-# A layer of linear attention knows its tokens only through the sum $G=\sum_i z_iz_i^\top$, because a head's answer is
-# $VGQz$, where $z$ is the last token. A token that carries a key and a value therefore *adds* the value to what $G$
-# holds under the key. A later token with the same key and the negative value removes the value again. Nothing is used
-# up, so a few rows are enough for all steps.
+# A layer of linear attention uses its tokens $z_i$ only through the sum $G=\sum_i z_iz_i^\top$, because a head with
+# the matrices $V$ and $Q$ returns $VGQz$, where $z$ is the last token. A token that carries a key and a value
+# therefore *adds* the value to what $G$ holds under the key. A later token with the same key and the negative value
+# removes the value again. A few rows can therefore be used again in every step.
 #
-# One difficulty remains, because the rule that applies depends on the letter *and* the state. With $G$ fixed, the
-# answer is linear in $z$, so no head can test both letter and state. However, $G$ contains $z$ itself. READ writes the
-# state under the letter, and looks up what is stored under this letter. WRITE removes the entry two tokens later. The
-# machine's move works in the same way.
+# One difficulty remains: the rule depends on the letter *and* the state. With $G$ fixed, the result is linear in $z$,
+# so no head can test both letter and state. However, $G$ contains $z$ itself. READ writes the state under the letter,
+# and looks up what is stored under this letter. Two tokens later, WRITE removes the entry. The move works in the same
+# way.
 #
 # ### The six tokens
-# Suppose that the head is in cell $h$, in state $q$, over the letter $a$, and that $\delta(q, a) = (q', a', m)$. In the
-# table, "under $k$: $v$" means that the token carries the key $k$ and the value $v$.
+# Suppose that the machine is in state $q$, with its head in cell $h$ over the letter $a$. Its rule $\delta(q, a) =
+# (q', a', m)$ gives the next state, the new letter and the move. In the table, "under $k$: $v$" means that the token
+# carries the key $k$ and the value $v$.
 #
 # | token | what it holds | what it looks up |
 # | --- | --- | --- |
@@ -195,13 +202,13 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # | PRINT | letter and state of a cell; the name of the next | the next cell |
 #
 # The prompt consists of the columns of the machine's table, a token "#" that holds a constant 1, and the cells of the
-# word. We make two additions to the rows of the paper (Eqs. 59 to 61). The cell with the head holds its state a second
-# time, as memory, so that a printed tape is not mistaken for new writing, and the last cell has a mark that starts the
-# run. When PRINT looks up the cell after the last one, it finds nothing. This empty answer becomes the new blank, which
-# is printed and stored, and which starts the next step.
+# word. We make two additions to the rows of the paper (Eqs. 59 to 61). The cell with the head holds its state a
+# second time, as memory, so that a printed tape is not mistaken for new writing. The last cell has a mark that starts
+# the run. When PRINT looks up the cell after the last one, it finds nothing. This empty result becomes the new blank,
+# which is printed and stored, and which starts the next step.
 #
 # ### The rows
-# All tokens have the same rows. A name that contains $a$ stands for one block per letter $a$.
+# All tokens have the same rows. A name that contains $a$ denotes one block per letter $a$.
 
 # %%
 own, text = parse_machine(machine), str(word)
@@ -214,10 +221,10 @@ holds = {
     "table a letter": "in the table: $a'$ of $\\delta(q, a)$",
     "table a move": "in the table: $m$ of $\\delta(q, a)$",
     "cell": "the key of a cell, under which its letter and the head are stored",
-    "letter": "what is added to the letter of that cell, or the letter printed",
-    "state": "the state printed, where the head is",
+    "letter": "what is added to the letter of that cell, or the printed letter",
+    "state": "the printed state, where the head is",
     "head": "what is added to the state stored in that cell",
-    "at": "the cell that is asked for its letter and its state",
+    "at": "the cell whose letter and state are looked up",
     "next": "the cell to be printed next",
     "marks": "go, LOCATE, ..., LEAVE: which token of work comes next",
 }
@@ -228,9 +235,9 @@ holds |= {
     "read state": "what is added to the pair, $q$ and then $-q$",
     "pair a": "the state found under the letter $a$",
     "move": "the key under which the departure is stored, $m$ and then $-m$",
-    "moved": "$m$ once more, to make $-m$ of",
+    "moved": "$m$ again, from which $-m$ is made",
     "next state": "$q'$, on its way to the new cell",
-    "brought state": "the same one token later",
+    "brought state": "$q'$ again, one token later",
 }
 sizes_of = {}
 for name, rows in universal.rows.blocks.items():
@@ -336,7 +343,8 @@ show.table(
 
 # %% [markdown]
 # ## See it run
-# We run a machine that adds one to a binary number. Its rules, its word and its start are parameters of this page.
+# We run a machine that adds one to a binary number. Its rules, its word and its starting cell are parameters of this
+# page.
 
 # %%
 table = pad_table(own.table, states, letters)[None]
@@ -366,8 +374,8 @@ axis.set_yticks([(first + last) / 2 for first, last in groups.values()], list(gr
 columns = [*range(states), "#", *text, *WORK, *["PRINT"] * (len(text) + 1)]
 axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7)
 axis.grid(False)
-caption = "Prompt and first step: blue 1, red −1. Each column is a token, each row one of its coordinates, in the "
-caption += "blocks of the table above. The tape is printed with one letter and at most one state a token; the last "
+caption = "Prompt and first step: blue 1, red −1. Each column is a token and each row one of its coordinates, in the "
+caption += "blocks of the table above. Each token of the printed tape has one letter and at most one state. The last "
 caption += "token has the key of a new cell and the mark that starts a step."
 alt = "A sparse picture of coordinates against tokens. Blue entries stand for 1. The three red entries stand for -1: "
 alt += "the read state of WRITE, and the head and the move of LEAVE."
@@ -378,7 +386,7 @@ show.figure(fig, name="tokens", caption=caption, alt=alt)
 # removes the head from its cell and the move from the memory.
 #
 # ### The tape
-# We read the last tokens of every step.
+# After every step, we read the tape from the last tokens.
 
 # %%
 fig, axis = show.axes(1, 1, width=5.2, height=5.0)
@@ -395,20 +403,20 @@ axis.grid(False)
 show.figure(
     fig,
     name="tape",
-    caption="The tape over time, read from the tokens that the layer wrote: each row is one step, the frame is the "
-    "head with its state, the dot is the blank. The machine adds one to the binary number on its tape, which grows by "
-    "a cell a step.",
-    alt="A table of cells with a row for every step, each row a cell longer. The head walks to the right end of the "
+    caption="The tape over time, read from the tokens that the layer wrote. Each row is the tape after one step. The "
+    "frame marks the head and contains the state, and dots are blanks. The machine adds one to the binary number on "
+    "its tape, which grows by one cell per step.",
+    alt="A table of cells with a row for every step, each row one cell longer. The head walks to the right end of the "
     "number, turns back, turns trailing ones into zeros and the next zero into a one, and accepts.",
 )
 
 # %% [markdown]
-# The head walks to the end of the number, turns back, changes trailing ones to zeros and the next zero to a one, and
-# accepts. The tape shows that $1011 + 1 = 1100$, or $11 + 1 = 12$ in decimal.
+# The head walks to the end of the number. On the way back, it changes trailing ones to zeros and the next zero to a
+# one. The tape shows that $1011 + 1 = 1100$, or $11 + 1 = 12$ in decimal.
 #
 # ### Hundreds of steps
-# Our second machine counts for ever. Its tape begins with a mark. The machine adds one to a binary number, whose lowest
-# digit comes first, returns to the mark, and adds one again.
+# Our second machine counts forever. Its tape begins with a mark, followed by a binary number, lowest digit first. The
+# machine adds one to the number, returns to the mark, and adds one again.
 
 # %%
 counter = parse_machine(
@@ -451,13 +459,13 @@ for size in [(2, 2, 1, 3), (2, 2, 4, 3), (3, 3, 3, 5)]:
     tables, (words, places) = random_tables(10, *size[:2], seed), random_inputs(10, *size[1:3], seed + 1)
     whole = torch.nn.functional.pad(words, (0, size[3]))
     paper = UniversalMachine(*size[:2], whole.shape[1], size[3])
-    both.append([*size, "these", *sizes_in(CompactMachine(*size), (tables, words, places), size[3])])
+    both.append([*size, "ours", *sizes_in(CompactMachine(*size), (tables, words, places), size[3])])
     both.append([*size, "the paper's", *sizes_in(paper, (tables, whole, places))])
 show.table(["states", "letters", "word", "steps", "heads", "d", "H", "tokens", "largest entry"], both)
 
 # %% [markdown]
-# For larger bounds, we count the heads of both constructions with their formulas. The table also lists the ratio of
-# each count to the product inside the lemma's $O(\cdot)$.
+# For larger bounds, we use the formulas of both constructions. The table also lists the ratio of each count to the
+# product inside the lemma's $O(\cdot)$.
 
 # %%
 d_of, h_of = CompactMachine.width_formula, CompactMachine.heads_formula
@@ -477,8 +485,8 @@ show.table(
         ]
         for q, a, n, phi in large
     ],
-    caption="Without the constant of the O, the order is the product of the bounds. At large bounds these heads are "
-    "far below it, and those of the paper's construction grow faster.",
+    caption="The order is the product of the bounds, without the constant of the O. At large bounds, d and H of our "
+    "heads are far below it, and those of the paper's construction grow faster.",
 )
 
 # %% [markdown]
@@ -486,8 +494,8 @@ show.table(
 # the lemma's $O(\cdot)$ is ten million. Each further step costs three rows and one head.
 #
 # ## How we checked
-# After every step we compare every cell of the tape with a plain simulator, and accept no deviation. We use thousands
-# of random machines, at sizes that include one state, one letter and words of one letter.
+# After every step we compare every cell of the tape with a plain simulator, and accept no difference. We use
+# thousands of random machines, whose sizes include one state, one letter and words of one letter.
 
 # %%
 sizes = [(2, 2, 2, 12), (3, 3, 6, 12), (6, 2, 4, 16), (4, 4, 1, 20), (1, 4, 3, 12), (5, 1, 3, 12), (2, 6, 5, 1)]
@@ -505,13 +513,13 @@ show.table(
         [*size, d_of(*size), h_of(*size[1:]), len(run.kept), run.machines, int(run.kept.sum())]
         for size, run in drawn.items()
     ],
-    caption="One set of heads per row; every configuration of every machine compared.",
+    caption="One set of heads per row. We compare every configuration of every machine.",
 )
 
 # %% [markdown]
-# The last column counts the machines whose head stays on the tape. The heads of the other machines run off the left
-# end, and the layer simulates these machines exactly as well. Random machines rarely halt or run along an edge, so we
-# also write six machines that do.
+# The last column counts the machines whose head stays on the tape. The others run off its left end, and the layer
+# simulates them exactly as well. Random machines rarely halt or run along an edge, so we also write six machines that
+# do.
 
 # %%
 special = {
@@ -532,8 +540,8 @@ show.table(
 )
 
 # %% [markdown]
-# What should happen at the left end is a convention. In Algorithm 7 the head is lost there; in textbooks it stays. One
-# more entry in the matrix $V$ for the move L makes the head stay, because cell 0 then becomes its own left neighbour.
+# In Algorithm 7 the head is lost at the left end; in textbooks it stays. One more entry in the matrix $V$ for the
+# move L makes the head stay, because cell 0 then becomes its own left neighbour.
 
 # %%
 at_edge = (3, 2, 3, 8)
@@ -562,14 +570,14 @@ in_v = " and ".join(map(str, weights))
 print(f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {in_v}")
 
 # %% [markdown]
-# Random machines are a sample. For bounded sizes, we can do better and ask about all machines at once: here, all those
-# with three states and three letters, on tapes that grow to at most seven cells. The letter of each cell, the place and
-# the state of the head, and every entry of the table become unknowns, each of which takes one of finitely many values.
-# One step of the layer is then a polynomial in these unknowns, computed from the layer's own weights. We compare this
-# polynomial with what the definition of a Turing machine gives. After the step, the stored sums and the last token must
-# be those that we would get if we had written the next configuration into the prompt. The next step is then right for
-# the same reason, and so on while the tape has cells left. We also ask whether every new entry is $-1$, 0 or 1, and
-# whether the prompt is written as we assume.
+# Random machines are only a sample. For bounded sizes, we can do better and check all machines at once: here, all
+# those with three states and three letters, on tapes that grow to at most seven cells. The letter of each cell, the
+# position and the state of the head, and every entry of the table become unknowns, each of which takes one of
+# finitely many values. One step of the layer is then a polynomial in these unknowns, computed from the layer's own
+# weights. We compare this polynomial with what the definition of a Turing machine gives. After the step, the stored
+# sums and the last token must be those that we would get if we had written the next configuration into the prompt.
+# The next step is then right for the same reason, and so on while the tape has cells left. We also check that every
+# new entry is $-1$, 0 or 1, and that the prompt is written as we assume.
 
 # %%
 checked = CompactMachine(3, 3, 4, 3)
@@ -579,8 +587,8 @@ print(f"{certificate.covers}: {certificate.outcome} in {certificate.seconds:.1f}
 print(f"control: {certificate.control.broken}: {certificate.control.outcome}")
 
 # %% [markdown]
-# As a control, we remove nothing from memory. Later look-ups then also return old entries, and most tapes go wrong
-# within a few steps. We also run the branches of the paper's proof (Algorithm 7) as the paper states them.
+# As a control, we never subtract anything from memory. Later look-ups then also return old entries, and most tapes go
+# wrong within a few steps. We also run the branches of the paper's proof (Algorithm 7) as the paper states them.
 
 # %%
 forgetful = (3, 3, 4, 6)
@@ -600,8 +608,8 @@ show.table(
 )
 
 # %% [markdown]
-# We judge the lemma on its statement, which says that heads of these sizes exist for all machines and words. The
-# paper's proof has a separate mark.
+# We judge the lemma by its statement, which says that heads of these sizes exist for all machines and words. We judge
+# the paper's proof separately.
 
 # %%
 wrong = sum(len(run.kept) - run.machines for run in drawn.values())
@@ -655,27 +663,27 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # We set no threshold after a run. The constants 34, 17 and 4 follow from the proof. Next to them we show the largest
-# values of the formulas on a grid of bounds, which are not judged. "On objects" means that we apply the paper's
+# values of the formulas on a grid of bounds, which we do not judge. "On objects" means that we apply the paper's
 # branches to cells with letters and states, without the layer, so that only the branches can be wrong.
 #
 # </details>
 #
 # ## Where the paper differs
-# In the paper's construction, every letter that is ever written has separate rows. As stated, the branches get no tape
-# right, even after one step. The corrected construction runs, but it is larger than the lemma allows ([Appendix
+# In the paper's construction, every letter that is ever written has separate rows. As stated, its branches get no
+# tape right, even after one step. The corrected construction runs, but it is larger than the lemma allows ([Appendix
 # C.1](appendix_c_1_construction.ipynb)). The lemma is nevertheless true, because it only says that *some* heads run
 # every machine.
 #
 # ## What to remember
 # - One layer of linear attention, with fixed weights, runs every Turing machine of a given size.
-# - Writing means adding, and what was added can be subtracted again, so the memory can be overwritten.
+# - Writing means adding. What was added can be subtracted again, so the memory can be overwritten.
 # - With each further step that the machine may take, the width grows by three rows and the number of heads by one. All
 #   entries are $-1$, 0 or 1.
 #
 # ## Exercises
 #
-# 1. *By hand.* In the tiny example, write down what WRITE, LEAVE and ARRIVE hold in the second step under the names of
-#    cells. Then add up what is stored under cell 1.
+# 1. *By hand.* In the tiny example, write down what WRITE, LEAVE and ARRIVE hold under the names of cells in the
+#    second step. Then add up everything that is stored under cell 1.
 #    <details><summary>Solution</summary>
 #
 #    The head is in cell 1, over `b`. WRITE holds $-b+a$ under cell 1, LEAVE holds $-$swap under cell 1, and ARRIVE
@@ -692,5 +700,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 5.1](lemma_5_1_learned_executor.ipynb), because we can ask whether a machine that one layer can run can
-# also be learned from its runs.
+# Next: [Lemma 5.1](lemma_5_1_learned_executor.ipynb), because we want to know whether a layer can learn to run
+# machines by looking at runs.

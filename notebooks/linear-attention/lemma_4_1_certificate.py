@@ -11,7 +11,7 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
 #
 # Two models with different weights fit the same data without error. Will they also agree on inputs that neither model
-# has seen? For linear attention, the lemma offers a test that we can run before any training, because it looks only at
+# has seen? For linear attention, the lemma offers a test that we can run before any training, because it uses only
 # the inputs.
 
 # %%
@@ -81,14 +81,14 @@ schematic.text(axis, (10.2, 0.3), "many fits: 1 and 2, 2 and 1, 3 and 0")
 show.figure(
     fig,
     name="span",
-    caption="Left: two data points in different directions, which leave one pair of coefficients. Right: two data "
-    "points on a line. The orange direction is at right angles to both, and the data cannot see it.",
+    caption="Left: two data points in different directions leave one pair of coefficients. Right: two data points on "
+    "a line leave many. The orange direction is orthogonal to both points, so the data reveal nothing about it.",
     alt="Two planes with arrows from the origin. Left, arrows to (1, 1) and (1, 2). Right, arrows to (1, 1) and "
     "(2, 2) on one line, and an orange arrow to (1, -1) at right angles to them.",
 )
 
 # %% [markdown]
-# We see why the fits on the right differ. The orange direction $(1,-1)$ stands for the function $x-y$, which is 0 on
+# We see why the fits on the right differ. The orange direction $(1,-1)$ represents the function $x-y$, which is 0 on
 # both data points. We can add any multiple of this direction to the coefficients without changing a prediction on the
 # data. On other inputs the predictions do change.
 #
@@ -100,10 +100,11 @@ show.figure(
 #
 # $$\langle z_{j\cdot}, z_{k\cdot}\rangle\, z_{\ell n},$$
 #
-# where $z_{j\cdot}$ contains the $j$-th entries of all tokens. Since swapping $j$ and $k$ changes nothing, we list each
-# feature once. The vector $\mathcal{H}(Z)$ contains these $\psi$ features. Output $a$ of the model is
-# $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. Although the model is cubic in the
-# tokens, it is *linear in the features*, as in the tiny example.
+# where $z_{j\cdot}$ contains the $j$-th entries of all tokens and $z_{\ell n}$ is entry $\ell$ of the last token.
+# Swapping $j$ and $k$ changes nothing, so we list each feature once. The vector $\mathcal{H}(Z)$ contains the
+# $\psi=d^2(d+1)/2$ distinct features. Output $a$ of the model is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ with
+# some coefficients $p_a(\Theta)$. Although the model is cubic in the tokens, it is *linear in the features*, as in
+# the tiny example.
 #
 # We write $\mathrm{MHLA}_\Theta$ for the model and $\Omega_H$ for the set of all parameters with $H$ heads. The
 # *empirical risk minimisers* are the parameters with the smallest loss on the data.
@@ -118,7 +119,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - For realizability with noise the text refers to Lemma 4.4; it is Lemma B.2.
+# - For realizability with noise, the text refers to Lemma 4.4 where it means Lemma B.2.
 #
 # </details>
 #
@@ -159,9 +160,9 @@ show.figure(
 #
 # - The proof gives $p$ the shape $\psi$, one row for all outputs. The right shape is $d\times\psi$, with a row $p_a$
 #   for each output as in Eqs. 41 and 42.
-# - The proof has a unique least-squares solution "if there exists $b\in[n]$ such that" $\lambda_{\min}>0$, where $b$
-#   occurs nowhere else. The token in the features is the last one (Eq. 15). For any other token, the condition does not
-#   guarantee uniqueness.
+# - According to the proof, the least-squares solution is unique "if there exists $b\in[n]$ such that"
+#   $\lambda_{\min}>0$, but $b$ occurs nowhere else. The token in the features is the last one (Eq. 15). For any other
+#   token, the condition does not guarantee uniqueness.
 #
 # </details>
 #
@@ -191,7 +192,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width in the parts on features and coefficients, from 2 to 5
@@ -210,7 +211,7 @@ def gaussian_tokens(count, tokens, width):
 
 # %% [markdown]
 # ### The features, counted exactly
-# We compute the features of random integer tokens, for which the rank is exact.
+# We compute the features of random integer tokens, so that we can determine their rank exactly.
 
 # %%
 integers = torch.randint(-9, 10, (2 * psi(d), n, d), generator=source).double()
@@ -223,14 +224,15 @@ def rank(tokens):
 
 
 # %% [markdown]
-# With two or more tokens, all $\psi$ features are independent functions. With a single token they are $z_jz_kz_\ell$,
-# and some of them coincide. Everything that follows therefore uses inputs of at least two tokens.
+# With two or more tokens, all $\psi$ features are independent functions. With a single token, they are products
+# $z_jz_kz_\ell$ of its entries, and some of them coincide. From here on, we therefore use inputs of at least two
+# tokens.
 #
 # ### Different heads, one function
 # Next we take a model and change its heads without changing the function. To build its *twin*, we take the matrix of
-# all products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, add a part that is antisymmetric in $j$ and $k$, and split the
-# result into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and once in a
-# direction that inputs of one token cannot see.
+# all products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, add a part that is antisymmetric in $j$ and $k$, and split
+# the result into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and
+# once in a direction that does not affect inputs of one token.
 
 # %%
 model = random_heads(2, d, source)
@@ -257,7 +259,8 @@ def gap(first, second, count):
 # ### Every minimiser, from many starts
 # Now let tokens have width $d=2$, so that $\psi=6$. A teacher with one head labels $N$ inputs. We fit models with one
 # head and with $d^2=4$ heads from many random starts, and keep the fits with loss 0, which are the minimisers. The
-# other fits stopped in local minima and have no bearing on the lemma. How far are the minimisers from the teacher?
+# other fits stopped in local minima, and the lemma says nothing about them. How far are the minimisers from the
+# teacher?
 
 # %%
 width = 2
@@ -302,8 +305,8 @@ show.table(
         for (count, heads), result in found.items()
         for one in [certificates[count]]
     ],
-    caption=f"Minimisers against the teacher, d = 2, ψ = 6, from {starts} starts or more: the largest distance and "
-    "the largest relative gap of outputs. The last column is of the fits that were not kept.",
+    caption=f"Minimisers compared with the teacher, d = 2, ψ = 6, from {starts} starts or more: the largest distance "
+    "and the largest relative gap between outputs. The last column concerns the fits that were not kept.",
 )
 
 # %%
@@ -320,26 +323,28 @@ axis.legend(loc="center right")
 show.figure(
     fig,
     name="minimisers",
-    caption="Each mark is a fit with zero loss. Right of the dashed line the certificate holds and all fits are the "
-    "teacher. Left of it four heads find other functions, one head only at $N = 3$.",
+    caption="Each point is a fit with zero loss. To the right of the dashed line the certificate holds, and all fits "
+    "equal the teacher. To its left, models with four heads find other functions; models with one head do so only at "
+    "$N = 3$.",
     alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
     "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
     "samples both are large.",
 )
 
 # %% [markdown]
-# With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With fewer
-# samples, models with four heads find other functions. A single head is a surprise, because at $N=4$ and 5 it still
-# finds only the teacher, although the certificate fails. A single head has 7 free parameters here (8, minus the scale
-# that $V$ and $Q$ share), and the $2N\ge8$ equations are enough to determine them in these runs. At $N=3$ there are 6
+# With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With
+# fewer samples, models with four heads find other functions. A single head behaves differently: at $N=4$ and 5 it
+# still finds only the teacher, although the certificate fails. It has only 7 free parameters here (8, minus the scale
+# that $V$ and $Q$ share), and in these runs $2N\ge8$ equations are enough to determine them. At $N=3$ there are 6
 # equations, and one head also finds other functions.
 #
 # ## How we checked
 # ### Lemma 4.1
-# At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a control,
-# the same test must fail at $N=3$. We also test the steps of the paper's proof. To test its condition "if there exists
-# $b$", we use inputs whose last token has a zero in its second entry. The features that use the first token instead of
-# the last span the whole space, but the features that use the last token do not.
+# At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a
+# control, the same test must fail at $N=3$. We also test the steps of the paper's proof. The proof requires only that
+# "there exists" some token $b$ whose features pass the test. We therefore use inputs whose last token has a zero in
+# its second entry. With the first token in place of the last, the features span the whole space; with the last token
+# they do not.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
@@ -351,7 +356,7 @@ flat[:, -1, 1] = 0
 by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
 
 # %% [markdown]
-# For one data set of whole numbers, exact arithmetic shows that every teacher is the only model of loss 0.
+# For one data set of whole numbers, exact arithmetic shows that, whatever the teacher, only its function has loss 0.
 
 # %%
 claim = Claim("linear-attention/lemma-4-1")
@@ -378,16 +383,15 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A fit counts as having loss 0 if its loss is below $10^{-18}$. The last column of the table shows the smallest loss of
-# the other fits. To test whether one row of coefficients could serve all outputs, we take the best such row, which is
-# the mean of the rows.
+# A fit counts as having loss 0 if its loss is below $10^{-18}$. The last column of the table shows the smallest loss
+# among the other fits. To test whether one row of coefficients could serve all outputs, we take the best such row,
+# which is the mean of the rows.
 #
 # </details>
 #
 # ### The two definitions
 # For identifiability, we compare the minimisers at $N=6$ with one another on inputs of several lengths. The controls
-# are the minimisers at $N=3$ and two random models. We include the random models because Eq. 13 seems to allow any
-# parameters.
+# are the minimisers at $N=3$ and two random models, which we include because Eq. 13 seems to allow any parameters.
 
 
 # %%
@@ -430,8 +434,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Eq. 16 counts the coefficients with $j=k$ twice. Models with equal coefficients still compute the same function, but
-# the product of coefficients and features is no longer the output. The appendix has the right form. The proof of Lemma
+# Eq. 16 counts every term with $j=k$ twice. Models with equal coefficients still compute the same function, but the
+# product of coefficients and features is no longer the output. The appendix has the right form. The proof of Lemma
 # 4.1 allows any token $b$ in the features, although only the last token will do.
 #
 # ## Also on this page
@@ -500,7 +504,7 @@ claim.verdict()
 #
 # <details><summary>Slips (2)</summary>
 #
-# - Eq. 16 leaves the head off $Q$.
+# - In Eq. 16, $Q$ lacks the index of the head.
 # - Corollary 1 gives $p$ the shape $\psi$; it is $d\times\psi$.
 #
 # </details>
@@ -543,7 +547,7 @@ claim.verdict()
 doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
 
 # %% [markdown]
-# A certificate settles the corollary for all models at $d=3$.
+# A certificate proves the corollary for all models at $d=3$.
 
 # %%
 claim = Claim("linear-attention/corollary-2")
@@ -590,8 +594,8 @@ null = certificates[4].null_space[0]
 built = heads_from_matrix(lift(coefficients(teacher) + null, width))
 
 # %% [markdown]
-# For one data set of four inputs we solve the equations exactly (Gröbner bases): no other head fits, not even with
-# complex entries.
+# For one data set of four inputs, we solve the equations exactly with Gröbner bases. Only the teacher's function
+# fits, even if complex entries are allowed.
 
 # %%
 claim = Claim("linear-attention/remark-certificate-not-necessary")
@@ -620,19 +624,19 @@ claim.verdict()
 # D}[\|\mathrm{MHLA}_\Theta(Z)-y\|^2]\le\epsilon$ (3), for any $H\in[1,\infty)$.
 # $\Omega_\Theta=\{\hat\Theta\in\Omega\mid\hat\Theta=\arg\min_{\Theta\in\Omega}\mathcal L(\mathcal U_\Theta,D)\}$ (13).
 #
-# **What is true.** Eq. 3 holds with the infimum in place of the minimum. For at least $d(d+1)/2$ heads, for data that
-# $H$ heads realize, and for one head if $\lambda_{\min}>0$, the minimum exists. Otherwise it need not: then
-# $\Omega_{\mathrm{ERM}}$ is empty. One head has none on three samples at $d=2$.
+# **What is true.** Eq. 3 holds with the infimum in place of the minimum. The minimum exists for at least $d(d+1)/2$
+# heads, for data that $H$ heads realize, and for one head if $\lambda_{\min}>0$. Otherwise it need not exist, and then
+# $\Omega_{\mathrm{ERM}}$ is empty. For example, there are three samples at $d=2$ on which one head has no minimiser.
 #
-# **What changed.** For $d=2$ two heads come as near as one likes to a function that no two heads compute. On its labels
-# their loss has the infimum 0 and no minimum. Then every class with an empty $\Omega_{\mathrm{ERM}}$ is identifiable,
-# and Eq. 14 says nothing.
+# **What changed.** For $d=2$, two heads come arbitrarily close to a function that no two heads compute. On the labels
+# of this function, their loss has the infimum 0 but no minimum. Every class with an empty $\Omega_{\mathrm{ERM}}$ is
+# then identifiable, so Eq. 14 says nothing.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Two heads cannot compute the function $\|z_1\|^2z_n-\|z_2\|^2Kz_n$ with $K=\begin{pmatrix}0&1\\0&0\end{pmatrix}$, but
-# they come as near to it as we like.
+# Two heads cannot compute the function $\|z_1\|^2z_n-\|z_2\|^2Kz_n$ with $K=\begin{pmatrix}0&1\\0&0\end{pmatrix}$,
+# but they can come arbitrarily close to it.
 #
 # <details><summary>Proof of Eqs. 3 and 13: the minimum over models, and where there is none</summary>
 #
@@ -710,7 +714,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Linear attention is linear in its cubic features, so a perfect fit means solving linear equations.
+# - Linear attention is linear in its cubic features, so fitting the data perfectly means solving linear equations.
 # - If the features of the data span the space, all perfect fits compute the same function, whatever their heads.
 # - If the features do not span the space, models with $d^2$ heads can fit the data perfectly and disagree elsewhere.
 #

@@ -10,9 +10,9 @@
 # # Lemma 4.2 · Pure noise is identifiable
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.2, Section 4 and Appendix B.*
 #
-# Which inputs determine the function that produced their labels? We might think of carefully designed ones. The lemma
-# states that inputs without any structure will do: if every entry is drawn at random, independently of all others, two
-# models that are always right on such inputs agree on all inputs.
+# Which inputs determine the function that produced their labels? We might think of carefully designed inputs. The
+# lemma states that inputs without any structure will do: if every entry is drawn at random, independently of all
+# others, two models that are always right on such inputs agree on all inputs.
 
 # %%
 from itertools import product
@@ -43,8 +43,8 @@ from bookpress.claims import schematic
 # | (1, 0), (2, 3) | $5\cdot3=15$ | $6\cdot2=12$ | 3 |
 # | (1, 2), (2, 3) | $5\cdot3=15$ | $8\cdot2=16$ | −1 |
 #
-# With a single token the functions are always equal, because $s^2t=st\,s$. We cannot distinguish them with any data of
-# this kind. If we add a second token, we can.
+# With a single token, the functions are always equal, because $s^2t=st\,s$. No data of this kind can distinguish
+# them. If we add a second token, we can distinguish them.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -60,19 +60,19 @@ for up, words, value in ((3.5, ["(2, 3)"], 0), (2.0, ["(1, 0)", "(2, 3)"], 3), (
 show.figure(
     fig,
     name="second-token",
-    caption="The same last token (blue) on three inputs. On its own it gives the difference 0. With a token before it "
-    "the difference depends on that token.",
+    caption="The same last token (blue) in three inputs. On its own, it gives the difference 0. With a token before "
+    "it, the difference depends on that token.",
     alt="Three rows of boxes. In the first a single blue box (2, 3) with difference 0. In the others the same blue box "
     "after the boxes (1, 0) and (1, 2), with the differences 3 and minus 1.",
 )
 
 # %% [markdown]
-# We see where the information comes from: we keep the last token and vary the one before it, and the difference varies
-# as well. A difference that varies is not always 0.
+# We see where the information comes from: if we keep the last token and vary the one before it, the difference also
+# varies. A difference that varies is not always 0.
 #
 # ## The paper states
-# We call the entries of an input $Z$ independent if each is drawn separately from one distribution $\nu$ on the real
-# numbers, whose $k$-th moment is $m_k$. The features $\mathcal{H}(Z)$ and the certificate, their second moment, are
+# Each entry of an input $Z$ is drawn independently from one distribution $\nu$ on the real numbers, whose $k$-th
+# moment is $m_k$. The features $\mathcal{H}(Z)$ and the certificate, $\lambda_{\min}$ of their second moment, are
 # those of [Lemma 4.1](lemma_4_1_certificate.ipynb).
 #
 # <!-- claim linear-attention/lemma-4-2 -->
@@ -91,8 +91,8 @@ show.figure(
 # $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
 #
 # **What changed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false: minimisers on inputs with
-# one token can differ on longer ones. The proof finds $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the smallest eigenvalue,
-# which is not right.
+# one token can differ on longer ones. The proof obtains $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the smallest eigenvalue,
+# which is wrong.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -104,19 +104,19 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** No symmetry and no zero mean is needed. For standard normal entries with $d \ge 3$ the smallest
-# eigenvalue is $n - 1$ in the features of Algorithm 2. It is $1 - 1/n$ for the pairs and singles of the paper's proof,
-# and lower together with its linear feature, 0.31 at $d = 3$ and $n = 2$.
+# **Beyond the paper.** Neither symmetry nor a zero mean is needed. For standard normal entries with $d \ge 3$, the
+# smallest eigenvalue is $n - 1$ in the features of Algorithm 2. It is $1 - 1/n$ for the features $j<k$ and $j=k$ of the
+# paper's proof, and lower if the proof's linear feature is included, 0.31 at $d = 3$ and $n = 2$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Suppose two models are right on all such inputs. The difference of their outputs is a combination of features that is
-# always 0. We fix the last token. This leaves a quadratic form, summed over all tokens, and the terms of the tokens
-# before the last are independent of one another. A sum of independent terms is constant only if every term is. A
-# quadratic form in independent entries is constant only if all its coefficients are 0, as long as the square of an
-# entry varies. Therefore all coefficients of the difference are 0.
+# Suppose two models are right on all such inputs. The difference of their outputs is a combination of features that
+# is always 0. We fix the last token. This leaves a quadratic form, summed over all tokens, and the terms of the
+# tokens before the last are independent of one another. A sum of independent terms is constant only if every term is
+# constant. If the square of an entry varies, a quadratic form in independent entries is constant only if all its
+# coefficients are 0. Therefore all coefficients of the difference are 0.
 #
 # We need both conditions. With one token there are no other terms, as in the tiny example. With entries $\pm1$ every
 # square is 1, and $\|z_1\|^2-\|z_2\|^2$ is always 0.
@@ -157,8 +157,8 @@ show.figure(
 #
 # ## See it run
 # We compute everything on this page exactly. The second moment of the features follows from the moments of a single
-# token up to degree six, which are finite sums. For the normal distribution we use four nodes of Gauss–Hermite
-# quadrature, which have the right moments. You can change these parameters and run the page again.
+# token up to degree six, which are finite sums. For the normal distribution, we use four nodes of Gauss–Hermite
+# quadrature, which have the right moments. You can change these parameters.
 
 # %% tags=["parameters"]
 most_tokens = 12  # largest n in the picture, from 4 to 100
@@ -183,9 +183,9 @@ def exact(law, width, tokens):
 
 # %% [markdown]
 # ### Six distributions
-# We compare six distributions of the entries. In five of them the square of an entry varies; two of these have a mean
-# other than 0, and one is skew. In the sixth the entries are signs. For each we count the independent directions that
-# the data cannot see, the *nullity*.
+# We compare six distributions of the entries. In five of them the square of an entry varies; two of these have a
+# nonzero mean, and one is skewed. In the sixth the entries are signs. For each, we count the independent directions
+# about which the data say nothing, the *nullity*.
 
 # %%
 spectra = {(name, tokens): exact(law, 3, tokens) for name, law in laws.items() for tokens in range(1, most_tokens + 1)}
@@ -195,7 +195,8 @@ show.table(
         [name, spectra[name, 1].nullity, spectra[name, 2].nullity, spectra[name, 2].smallest, spectra[name, 3].smallest]
         for name in laws
     ],
-    caption="Exact spectra at d = 3, ψ = 18. Only signs, whose square is constant, stay singular from two tokens on.",
+    caption="Exact spectra at d = 3, ψ = 18. With two or more tokens, only signs, whose square is constant, are "
+    "singular.",
 )
 
 # %%
@@ -209,21 +210,20 @@ axis.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16)
 show.figure(
     fig,
     name="least-eigenvalue",
-    caption="At one token every law has $\\lambda_{\\min} = 0$. From two tokens on it is positive and grows with $n$, "
-    "except for signs. The axis is linear below 0.01.",
-    alt="The least eigenvalue against the number of tokens for six laws at d = 3. All curves start at zero at one "
-    "token. Five rise from two tokens on; the curve of signs stays at zero.",
+    caption="With one token, $\\lambda_{\\min} = 0$ for every distribution. With two or more tokens, it is positive "
+    "and grows with $n$, except for signs. The vertical axis is linear below 0.01.",
+    alt="The smallest eigenvalue against the number of tokens for six distributions, d = 3. All curves start at zero "
+    "with one token. Five then rise; the curve of signs stays at zero.",
 )
 
 # %% [markdown]
-# We see the two conditions at work. At one token no distribution determines the function, and from two tokens on all
-# five do. The smallest eigenvalue grows with the number of tokens, since there is more that varies. Signs never
-# suffice.
+# Both conditions are necessary. With one token, no distribution determines the function; with two or more tokens, all
+# five do. The smallest eigenvalue grows with the number of tokens, since more varies. Signs never suffice.
 #
 # ### One token
-# For every antisymmetric $B$ we have $z^\top Bz=0$. The heads $(V,Q)$ and $(V,Q+B)$ therefore agree on all inputs with
-# a single token: if one is a minimiser, so is the other. We compare their outputs on inputs with one and with two
-# tokens.
+# For every antisymmetric $B$ we have $z^\top Bz=0$. The heads $(V,Q)$ and $(V,Q+B)$ therefore agree on all inputs
+# with a single token: if one is a minimiser, the other is also a minimiser. We compare their outputs on inputs with
+# one and with two tokens.
 
 # %%
 source = generator(0)
@@ -242,8 +242,8 @@ print(f"relative difference of the outputs: one token {apart[1]:.1e}, two tokens
 # %% [markdown]
 # ## How we checked
 # We require a positive smallest eigenvalue for five distributions at two and three tokens, and the exact value $n-1$
-# for normal entries. The nullities for signs and for one token must be those that we count by hand. As a control we
-# require that signs do not pass.
+# for normal entries. The nullities for signs and for one token must be those that we count by hand. As a control, we
+# test signs, which should not pass.
 
 # %%
 smallest = {
@@ -255,9 +255,9 @@ of_signs = {f"d = {width}": exact(signs, width, 3).nullity for width in (2, 3, 4
 of_one_token = {f"d = {width}": exact(normal, width, 1).nullity for width in (2, 3, 4)}
 
 # %% [markdown]
-# The proof in the paper has other features: the pairs and singles, centred and divided by $\sqrt n$, and a linear
-# feature for each entry of the last token. For normal entries at $d=3$ and $n=2$ we list all values of the quadrature,
-# and so have their second moment exactly.
+# The proof in the paper uses other features: the pairs ($j<k$) and singles ($j=k$), centred and divided by $\sqrt n$,
+# and a linear feature for each entry of the last token. For normal entries at $d=3$ and $n=2$, we sum over all nodes
+# of the quadrature and obtain their second moment exactly.
 
 # %%
 of_proof = {
@@ -297,9 +297,9 @@ claim.verdict()
 # %% [markdown]
 # ## Where the paper differs
 # The lemma is stated for all $n$, and its proof would cover $n=1$, where it is false. The proof computes the second
-# moment entry by entry, and overlooks that the last token, a factor of every feature, is also a part of the inner
-# products. The matrix is therefore not diagonal, and its smallest eigenvalue is not the one that the proof finds. We
-# give another proof.
+# moment entry by entry, and overlooks that the last token, a factor of every feature, also enters the inner products.
+# The matrix is therefore not diagonal, and its smallest eigenvalue is not the one in the proof. We give another
+# proof.
 #
 # ## Also on this page
 # ### The moments in the paper's proof
@@ -315,7 +315,7 @@ claim.verdict()
 # blocks are near zero.
 #
 # **What is true.** Let $\nu$ be symmetric, $v = (m_4 - m_2^2)\, m_2$, and call a feature $\langle z_j, z_k\rangle
-# z_{\ell n}$ with $j<k$ a *pair* and one with $j=k$ a *single*. Up to the names of the rows:
+# z_{\ell n}$ with $j<k$ a *pair* and one with $j=k$ a *single*. Up to renaming of the rows, the moments are:
 #
 # - A pair with itself, $\ell \in \{j,k\}$: $m_2^3 + v/n$.
 # - A single with itself, $\ell = j$: $v + (m_6 - 3 m_2 m_4 + 2 m_2^3)/n$.
@@ -324,16 +324,16 @@ claim.verdict()
 #   \ell' = 1$: $v/n$.
 # - The linear feature $m_2 z_\ell$: $m_2^3$ with itself, $v/\sqrt n$ with single $\ell$, $\ell' = \ell$, and
 #   $m_2^3/\sqrt n$ with pair $\{j, \ell\}$, $\ell' = j$.
-# - All others are the paper's: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is not in it, and
-#   0.
+# - All other moments are as in the paper: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is
+#   not in it, and otherwise 0.
 #
-# **What changed.** The last token is a factor of each feature and also a part of its inner product, which gives terms
-# in $1/n$ and $1/\sqrt n$. The paper's values also assume a symmetric distribution, which the lemma does not. Finally,
-# the subtraction of $nm_2$ makes $p$ depend on $n$, so Lemma B.1 applies to one length at a time.
+# **What changed.** The last token is a factor of each feature and also enters its inner product, which gives terms in
+# $1/n$ and $1/\sqrt n$. The paper's values also assume a symmetric distribution, which the lemma does not. Finally, the
+# subtraction of $nm_2$ makes $p$ depend on $n$, so Lemma B.1 applies to one length at a time.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The linear feature has $m_2^3$ with itself, not $m_2^2$.
+# - The moment of the linear feature with itself is $m_2^3$, not $m_2^2$.
 #
 # </details>
 #
@@ -420,9 +420,8 @@ show.table(
 )
 
 # %% [markdown]
-# We test the paper's values for the normal distribution, for one of mean 1 and for a skew one, where the paper has a
-# value that differs from ours. We average the product of the linear feature with a pair over all inputs of two rows and
-# two tokens.
+# Where the paper's value differs from ours, we test it for the normal distribution, for one of mean 1 and for a
+# skewed one. We average the product of the linear feature and a pair over all inputs of two rows and two tokens.
 
 # %%
 three, off_centre, skew = (laws[name] for name in ("uniform on -1, 0, 1", "normal of mean 1", "-1 or 2, mean 0"))
@@ -439,9 +438,9 @@ last_two = every[:, :, -1].prod(dim=1)  # z_1n z_2n, over all inputs of two rows
 with_pair = three.moment(2) * (every.prod(dim=1).sum(dim=1) * last_two).mean().item() / 2**0.5
 
 # %% [markdown]
-# The paper shows one calculation, Eq. 51. It takes the mean of $(\|z_j\|^2-nm_2)^2$, which is right, and multiplies it
-# by the mean of $z_{\ell n}^2$. For $\ell=j$ the two factors are not independent. We compare this product, and the sum
-# token by token of our proof, with the mean over all $3^n$ rows of entries $-1$, 0 and 1.
+# The paper shows one calculation, Eq. 51. It takes the mean of $(\|z_j\|^2-nm_2)^2$, which is right, and multiplies
+# it by the mean of $z_{\ell n}^2$. For $\ell=j$, the two factors are not independent. We compare this product, and
+# the sum over tokens in our proof, with the mean over all $3^n$ rows of entries $-1$, 0 and 1.
 
 # %%
 row = torch.cartesian_prod(*[torch.tensor(three.values, dtype=torch.float64)] * n)
@@ -456,8 +455,8 @@ exact_values = {name: value for name, (value, _, _) in measured.items()}
 right_values = {name: right for name, (_, _, right) in measured.items()}
 
 # %% [markdown]
-# The products of two features are polynomials in the moments and in $n$, so that three distributions and three values
-# of $n$ settle them for all.
+# The products of two features are polynomials in the moments and in $n$, so a check at three distributions and three
+# values of $n$ proves them for all.
 
 # %%
 claim = Claim("linear-attention/lemma-4-2-moments")
@@ -483,9 +482,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Inputs of pure noise with two tokens or more determine the function, if the square of an entry varies.
+# - Inputs of pure noise with two or more tokens determine the function, if the square of an entry varies.
 # - The reason is that the tokens before the last one vary on their own.
-# - A single token never suffices for tokens of two or more numbers, and neither do signs.
+# - If tokens have two or more numbers, inputs of a single token never suffice, and neither do signs.
 #
 # ## Exercises
 #
@@ -493,16 +492,17 @@ claim.verdict()
 #    Why does it not help to add tokens?
 #    <details><summary>Solution</summary>
 #
-#    $\|z_1\|^2z_{1n}-\|z_2\|^2z_{1n}$. With $n$ tokens of signs both norms are $n$, so the difference is 0 for every
-#    $n$. The same with $z_{2n}$ is a second one: the nullity is $d(d-1)=2$.
+#    One such combination is $\|z_1\|^2z_{1n}-\|z_2\|^2z_{1n}$. With $n$ tokens of signs, both squared norms are $n$,
+#    so the difference is 0 for every $n$. With $z_{2n}$ we get a second combination: the nullity is $d(d-1)=2$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `n = 2`. In the table of the moments, where the paper has 1 and 2 for a pair and a single
 #    with themselves, what are the exact values for normal entries and $\ell\in\{j,k\}$?
 #    <details><summary>Solution</summary>
 #
-#    2 and 6. The terms that the paper leaves out are divided by $n$, so they are largest for the fewest tokens:
-#    $1+\frac22$ for the pair and $2+\frac82$ for the single. At $n=6$ they are $1\frac13$ and $3\frac13$.
+#    They are 2 and 6. The terms that the paper omits are divided by $n$, so they are largest for the fewest tokens:
+#    the values are $1+\frac22$ for the pair and $2+\frac82$ for the single. At $n=6$ they are $1\frac13$ and
+#    $3\frac13$.
 #
 #    </details>
 #

@@ -48,9 +48,9 @@ from bookpress.claims import schematic
 # | $(1, 0)$ | 1 |
 # | $(0, 1)$ | 1 |
 #
-# The squared errors add up to $(a-1)^2+(b-1)^2$. With a large model we choose $a=b=1$ and have no error. A small model
-# has the smallest error, 1, in two ways: $(1,0)$ and $(0,1)$. Both are best fits, and on the first input they predict 1
-# and 0.
+# The squared errors add up to $(a-1)^2+(b-1)^2$. With a large model, which uses both features, we choose $a=b=1$ and
+# have no error. A small model reaches its smallest error, 1, in two ways: $(1,0)$ and $(0,1)$. Both are best fits,
+# and on the first input they predict 1 and 0.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -73,20 +73,20 @@ for x, y, words, at in ((11.2, 1.0, "(1, 0)", (11.2, 0.6)), (9.2, 3.0, "(0, 1)",
 show.figure(
     fig,
     name="cross",
-    caption="The coefficients $a$ and $b$. Left: if all of them are allowed, one point is best. Right: if only the "
-    "orange lines are allowed, two points on them are equally close to it.",
+    caption="The plane of the coefficients $a$ and $b$. Left: if all points are allowed, $(1,1)$ is best. Right: if "
+    "only points on the orange lines are allowed, two of them are equally close to $(1,1)$.",
     alt="Two planes with axes a and b. Left, a blue point at (1, 1). Right, the two axes are orange, and arrows lead "
     "from (1, 1) to the orange points (1, 0) and (0, 1).",
 )
 
 # %% [markdown]
-# We see why labels without a model behind them are a problem for small models. The best fit is the point of the model
-# class closest to the ideal coefficients, and a class that is not flat can have several closest points.
+# Labels that no model produces are a problem for small models. The best fit is the point of the model class closest
+# to the ideal coefficients, and a class that is not flat can have several closest points.
 #
 # ## The paper states
-# A model of linear attention has the coefficients $p(\Theta)$ in its $\psi$ cubic features $\mathcal{H}(Z)$, a matrix
-# with $d$ rows and $\psi$ columns, as in [Lemma 4.1](lemma_4_1_certificate.ipynb). With few heads only some matrices
-# occur. We write $\Lambda_D$ for the second moment of the features on the data.
+# As in [Lemma 4.1](lemma_4_1_certificate.ipynb), the coefficients $p(\Theta)$ of a model in the $\psi$ cubic features
+# $\mathcal{H}(Z)$ are a matrix with $d$ rows and $\psi$ columns. With few heads, only some matrices occur. We write
+# $\Lambda_D$ for the second moment of the features on the data.
 #
 # <!-- claim linear-attention/lemma-4-3 -->
 # <blockquote>
@@ -103,22 +103,22 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The lemma holds from $H=d(d+1)/2$ on, because so many heads reach all coefficients. The
+# **Beyond the paper.** The lemma already holds from $H=d(d+1)/2$, because that many heads give all coefficients. The
 # coefficients of each minimiser are the unique solution of least squares. With one head the certificate is not enough:
-# for $d=2$ and three tokens, symmetric data with $\lambda_{\min}>0$ have two minimisers far apart.
+# for $d=2$ and three tokens, there are symmetric data with $\lambda_{\min}>0$ and two minimisers that are far apart.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# With $d^2$ heads every matrix of coefficients occurs. To see this, we spread the coefficients over a matrix $W$, that
-# of a pair half to $(j, k)$ and half to $(k, j)$. A singular value decomposition of $W$ gives at most $d^2$ heads, as
-# in [Algorithm 1](theorem_2_1_regression.ipynb). The model class is then the whole space, as on the left of the figure,
-# and the minimisers are the solutions of least squares. If the second moment is nonsingular, there is one solution, for
-# any labels.
+# With $d^2$ heads, every matrix of coefficients occurs. To see this, we spread the coefficients over a matrix $W$:
+# half of the coefficient of a pair goes to $(j, k)$ and half to $(k, j)$. A singular value decomposition of $W$ gives
+# at most $d^2$ heads, as in [Algorithm 1](theorem_2_1_regression.ipynb). The model class is then the whole space, as
+# on the left of the figure, and the minimisers are the solutions of least squares. If the second moment is
+# nonsingular, there is only one solution, for any labels.
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width of a token in the first part, from 2 to 4
@@ -138,9 +138,9 @@ def gaussian(*shape):
 
 # %% [markdown]
 # ### Minimisers with d² heads
-# The labels are noise. Our first minimiser is the result of Algorithm 1. The second is its *twin*: we add a part that
-# is antisymmetric in $j$ and $k$ to its matrix, which changes the heads and not the function. The others are fits from
-# random starts.
+# The labels are noise. Our first minimiser is the result of Algorithm 1. The second is its *twin*: to its matrix we
+# add a part that is antisymmetric in $j$ and $k$, which changes the heads but not the function. The others are fits
+# from random starts.
 
 # %%
 tokens, labels = gaussian(samples, n, d), gaussian(samples, d)
@@ -163,9 +163,9 @@ fit_gap = relative_error(outputs, target.mT.expand_as(outputs))
 # %% [markdown]
 # ### Fewer heads, no teacher
 # We take $d=2$, labels $y=\langle z_1,z_2\rangle z_n$ and standard normal entries, where $z_1$ and $z_2$ are the two
-# rows of the input. If we exchange the rows, the distribution of the data stays the same, and the labels are exchanged
-# as well. One head cannot produce these labels, and two heads can. We compute the loss exactly, over the distribution.
-# We also use a finite data set with the same symmetry: all inputs with entries $-1$, $0$ and $1$, the "grid".
+# rows of the input. If we exchange the rows, the distribution of the data stays the same, and the labels are
+# exchanged as well. One head cannot produce these labels, but two heads can. We compute the expected loss exactly. We
+# also use a finite data set with the same symmetry: all inputs with entries $-1$, $0$ and $1$, the "grid".
 
 
 # %%
@@ -188,7 +188,7 @@ def grid_data(length):
 
 
 # %% [markdown]
-# From many starts we keep the best fits, and the distance of the two that are farthest apart.
+# From many starts, we keep the best fits and compute the distance between the two that are farthest apart.
 
 
 # %%
@@ -229,8 +229,9 @@ show.table(
 )
 
 # %% [markdown]
-# For every data set $\lambda_{\min}>0$: the features span. With two and four heads the loss is 0, and there is a single
-# minimiser. With one head the loss stays above 0, and from three tokens on the best fits are far apart.
+# For every data set $\lambda_{\min}>0$, so the features span the space. With two and four heads, the loss is 0, and
+# there is a single minimiser. With one head, the loss stays above 0, and with three or more tokens the best fits are
+# far apart.
 
 # %%
 fig, axes = show.axes(2, 1, width=4.6, height=7.0)
@@ -246,15 +247,16 @@ axes[0].legend(fontsize=8, loc="lower left")
 show.figure(
     fig,
     name="two-minimisers",
-    caption="All fits with the smallest loss. With one head there is one minimiser at $n = 2$, which is its own mirror "
-    "image, and there are two at $n = 3$, mirror images of each other. With four heads there is one.",
+    caption="All fits with the smallest loss. With one head, there is one minimiser at $n = 2$, which is its own "
+    "mirror image, and there are two at $n = 3$, which are mirror images of each other. With four heads, there is "
+    "one.",
     alt="Two scatter plots of two coefficients. One-head fits gather at one point of the diagonal for two tokens, and "
     "at two points mirrored in the diagonal for three. The four-head fits all lie at the point (1, 1).",
 )
 
 # %% [markdown]
-# We see the tiny example again. The labels require both coefficients to be 1. For three tokens the best single head
-# favours one of them, and its mirror image is as good. With four heads one point remains.
+# This is the tiny example again. The labels require both coefficients to be 1. For three tokens, the best single head
+# favours one of them, and its mirror image is equally good. With four heads, only one point remains.
 #
 # ## How we checked
 # We require that the certificate holds on the random data. Algorithm 1, its twin and the fits from random starts must
@@ -271,7 +273,7 @@ both = {"Algorithm 1": first, "its twin": second}
 above = {name: abs(training_loss(heads) - least) for name, heads in both.items()}
 
 # %% [markdown]
-# The two steps of the proof are also settled in exact arithmetic at $d=3$.
+# We also verify the two steps of the proof in exact arithmetic at $d=3$.
 
 # %%
 claim = Claim("linear-attention/lemma-4-3")
@@ -295,15 +297,15 @@ claim.verdict()
 # ## What to remember
 # - With $d^2$ heads the model class is the whole space of coefficients, and training is least squares.
 # - The certificate then makes the best fit unique for any labels.
-# - With fewer heads two best fits can be mirror images of each other, although the features span.
+# - With fewer heads, two best fits can be mirror images of each other, although the features span the space.
 #
 # ## Exercises
 #
-# 1. *By hand.* In the tiny example let the second label be 2. How many best fits does the small model have?
+# 1. *By hand.* In the tiny example, let the second label be 2. How many best fits does the small model have?
 #    <details><summary>Solution</summary>
 #
-#    One. The error is $(a-1)^2+(b-2)^2$. With $b=0$ it is at least 4, with $a=0$ it is at least 1, at $b=2$. Two best
-#    fits need labels that are as symmetric as the model class.
+#    It has one. The error is $(a-1)^2+(b-2)^2$. With $b=0$ it is at least 4. With $a=0$ it is at least 1, which it
+#    reaches at $b=2$. There are two best fits only if the labels are as symmetric as the model class.
 #
 #    </details>
 # 2. *Predict, then run.* Set `d = 4`. How many heads do the two minimisers of the first part have, and how large is the
@@ -315,5 +317,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what a layer that we can learn is able to
-# compute.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what such a layer can compute.

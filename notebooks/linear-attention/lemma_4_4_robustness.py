@@ -10,8 +10,8 @@
 # # Lemmas 4.4 and B.2 · Nearly optimal models are nearly one function
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemmas 4.4 and B.2, Section 4 and Appendix B.*
 #
-# Training never ends exactly at the smallest loss. If two models predict the labels almost as well as possible, how far
-# apart can they be on a new input? If far, a small loss says little about what a model computes.
+# Training never ends exactly at the smallest loss. If two models predict the labels almost as well as possible, can
+# they be far apart on a new input? If they can, a small loss says little about what a model computes.
 
 # %%
 import math
@@ -37,9 +37,9 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# A model is a line $y=px$, and the only label is 0, at $x=1$. If we accept a squared error of 1, slopes $p$ from $-1$
-# to 1 are allowed. At $x=2$ two such models can differ by 4. If the label is at $x=\tfrac12$ instead, slopes from $-2$
-# to 2 are allowed, and the models can differ by 8.
+# A model is a line $y=px$, and there is one data point, at $x=1$ with the label 0. If we accept a squared error of at
+# most 1, slopes $p$ from $-1$ to 1 are allowed. At $x=2$ two such models can differ by 4. If the data point is at
+# $x=\tfrac12$ instead, slopes from $-2$ to 2 are allowed, and the models can differ by 8.
 
 # %%
 fig, axis = schematic.canvas(height=2.8)
@@ -59,19 +59,20 @@ for left, seen, words in ((1.0, 1.0, "label at x = 1"), (8.0, 0.5, "label at x =
 show.figure(
     fig,
     name="fan",
-    caption="The two extreme lines that miss the label 0 (orange) by at most 1 (small dots), drawn up to $x=2$.",
+    caption="The two steepest lines that miss the label 0 (orange) by at most 1 (small dots), drawn up to $x=2$.",
     alt="Two fans of lines from the origin. Left, the lines pass 1 above and below an orange dot at x = 1 and end at 2 "
     "and -2. Right, they pass 1 above and below an orange dot at one half and end at 4 and -4.",
 )
 
 # %% [markdown]
-# We see that a weaker data point gives a wider fan. The mean square of $x$ on the data is $\lambda=1$ on the left and
-# $\tfrac14$ on the right. With $\varepsilon=1$ accepted, the squared difference is at most $4\varepsilon x^2/\lambda$:
-# $4^2$ and $8^2$ at $x=2$.
+# We see that a data point closer to 0 gives a wider fan. The mean square of $x$ on the data is $\lambda=1$ on the
+# left and $\lambda=\tfrac14$ on the right. If we accept a squared error of $\varepsilon=1$, the squared difference is
+# at most $4\varepsilon x^2/\lambda$, which at $x=2$ is $4^2$ on the left and $8^2$ on the right.
 #
 # ## The paper states
-# A layer of linear attention is linear in its cubic features, and $\Lambda_D$ is their second moment on the data, as in
-# [Lemma 4.1](lemma_4_1_certificate.ipynb). Its smallest eigenvalue $\lambda_{\min}$ plays the part of $\lambda$.
+# A layer of linear attention, $\mathrm{MHLA}_\Theta$, is linear in its cubic features, and $\Lambda_D$ is their
+# second moment on the data $D$, as in [Lemma 4.1](lemma_4_1_certificate.ipynb). Its smallest eigenvalue
+# $\lambda_{\min}$ plays the part of $\lambda$.
 #
 # <!-- claim linear-attention/lemma-4-4 -->
 # <blockquote>
@@ -108,7 +109,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Next, a version for labels with noise.
+# The next lemma allows noise $\zeta_i$ in the labels. As before, $\psi$ is the number of distinct features.
 #
 # <!-- claim linear-attention/lemma-b-2 -->
 # <blockquote>
@@ -158,12 +159,13 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# In the mean square, both models are within $\sqrt\varepsilon$ of the labels, so within $2\sqrt\varepsilon$ of each
-# other. The certificate turns this into a squared distance of coefficients of at most $4\varepsilon/\lambda_{\min}$,
-# and the squared features of a new input add up to at most $\|Z\|_F^6$.
+# In root mean square, both models are within $\sqrt\varepsilon$ of the labels, and therefore within
+# $2\sqrt\varepsilon$ of each other. The smallest eigenvalue turns this into a bound on the coefficients, whose
+# squared distance is at most $4\varepsilon/\lambda_{\min}$. The squared features of a new input add up to at most
+# $\|Z\|_F^6$.
 #
-# With noise, even the best model has a loss $L>0$, and only $\varepsilon-L$ is free. The fit absorbs the part
-# $\Pi\zeta$ of the noise that the features can express.
+# With noise, even the best model has a loss $L>0$, so only $\varepsilon-L$ is left for two models to differ. The fit
+# absorbs $\Pi\zeta$, the part of the noise that the features can express.
 #
 # <details><summary>Proof of Lemma 4.4, as corrected</summary>
 #
@@ -257,8 +259,9 @@ def gaussian(*shape):
 
 # %% [markdown]
 # ### Pairs of models at many scales
-# A teacher labels the data. From it we move two models away, in random or opposite directions or where the data show
-# least, until their loss is exactly $\varepsilon$. We compare them on inputs of scale 0.01 to 10.
+# A teacher labels the data. We move two models away from the teacher until their loss is exactly $\varepsilon$: in
+# random directions, in opposite directions, or in the direction to which the data are least sensitive. We compare
+# them on inputs of scale 0.01 to 10.
 
 # %%
 tokens, teacher = gaussian(samples, n, d), random_heads(1, d, source)
@@ -295,15 +298,14 @@ _ = axis.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="ratio",
-    caption="The largest difference over its bound. Above the dashed line the bound is violated.",
+    caption="The largest difference of two models, divided by its bound. Above the dashed line the bound is violated.",
     alt="Largest ratio of difference to bound against the scale of the input. The corrected form is a flat line below "
     "1. The paper's version falls as the inverse cube of the scale, from far above 1 at small scales.",
 )
 
 # %% [markdown]
-# With the square, both sides have degree 6, and the ratio does not depend on the scale. Without it, small inputs
-# violate the bound. With one feature and one token, as in the tiny example, two models attain the bound with the factor
-# 4.
+# With the square, both sides have degree 6 in $Z$, and the ratio does not depend on the scale. Without it, small
+# inputs violate the bound.
 
 # %%
 single = gaussian(50, 1, 1)
@@ -314,7 +316,7 @@ attained = largest_ratio(*edge, single, difference_bound(epsilon, certificate(si
 
 # %% [markdown]
 # ### Labels with noise
-# We take $d=n=4$, 2000 examples, noise uniform on $[-1,1]$, and $\delta=0.05$. The inputs have scale 1 or 0.05.
+# We take $d=n=4$, 2,000 examples, noise uniform on $[-1,1]$, and $\delta=0.05$. The inputs have scale 1 or 0.05.
 
 # %%
 count, width, failure = 2000, 4, 0.05
@@ -366,7 +368,7 @@ numerators = {scale: printed_numerator(least, noise, z) for scale, (z, _, noise,
 
 # %%
 show.table(
-    ["data scale", "L", "‖ζ‖²", "‖Πζ‖²", "its bound", "B² log(1/δ) / N", "printed numerator at ε = L"],
+    ["data scale", "L", "‖ζ‖²", "‖Πζ‖²", "its bound", "B² log(1/δ) / N", "the paper's numerator at ε = L"],
     [
         [
             scale,
@@ -383,8 +385,8 @@ show.table(
 )
 
 # %% [markdown]
-# At scale 0.05 the paper's numerator is negative, although models with loss $\varepsilon=L$ exist. Its noise term
-# measures the inputs; the noise absorbed does not depend on their scale.
+# At scale 0.05 the paper's numerator is negative, although models with loss $\varepsilon=L$ exist. The paper's noise
+# term measures the inputs, but the absorbed noise does not depend on their scale.
 
 # %%
 identity, worst, apart_on_data, numerator_of = {}, {}, {}, {}
@@ -409,8 +411,8 @@ attained_with_noise = largest_ratio(*ends, single, edge_bound)
 
 # %% [markdown]
 # ## How we checked
-# We require that each bound is attained for $d=n=1$, where the paper's version fails. A solver settles the factor 4 for
-# all models and labels at $d=2$.
+# We require that each bound is attained for $d=n=1$, where the paper's version fails. An exact solver proves the
+# factor 4 for all models and labels at $d=2$.
 #
 # ### Lemma 4.4
 
@@ -461,37 +463,38 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - The ratio of difference and bound on sampled pairs is shown and not judged: it depends on $\varepsilon$, the scale,
-#   $\lambda_{\min}$ and the direction. Without the square it is as large as we like, with smaller inputs. With the
-#   square the paper's bound is off by the factor 4 and no more.
-# - The paper proves Lemma B.2 in a sentence: it "follows directly from Lemma 4.4", with the noise "as is standard in
-#   analyses of linear regression". The step to prove is Eq. 55, so we try it with the paper's numerator and with
-#   $4(\varepsilon-L)$.
-# - What is random is judged by intervals over the draws of the noise.
+# - We show the ratio of difference and bound on sampled pairs, but do not judge it, because it depends on
+#   $\varepsilon$, the scale, $\lambda_{\min}$ and the direction. Without the square, smaller inputs make it as large
+#   as we like. With the square, the paper's bound is off by no more than the factor 4.
+# - The paper proves Lemma B.2 in one sentence: it "follows directly from Lemma 4.4", with the noise "as is standard
+#   in analyses of linear regression". The step that needs a proof is Eq. 55, so we test it with the paper's numerator
+#   and with $4(\varepsilon-L)$.
+# - We judge random quantities by intervals over the draws of the noise.
 #
 # </details>
 #
 # ## What to remember
-# - With a good certificate, nearly optimal models are nearly one function.
+# - If $\lambda_{\min}$ is large, nearly optimal models compute nearly the same function.
 # - The squared difference is at most $4\varepsilon\|Z\|_F^6/\lambda_{\min}$. The 4 is needed: two models can miss the
 #   labels in opposite directions.
-# - With noise, only the loss above the best fit counts.
+# - With noise, only the loss above that of the best fit matters.
 #
 # ## Exercises
 #
-# 1. *By hand.* In the tiny example let one model have no error. Which constant takes the place of 4?
+# 1. *By hand.* In the tiny example, let one model have no error. Which constant takes the place of 4?
 #    <details><summary>Solution</summary>
 #
-#    The exact model is $p=0$. With the label at $x=1$ the other has a slope of at most 1, so they differ by at most 2,
-#    half of what they did. The square falls to a quarter: the constant is 1, as in the paper's version with the square.
+#    The exact model is $p=0$. With the data point at $x=1$, the other model has a slope between $-1$ and 1, so at
+#    $x=2$ they differ by at most 2, half as much as before. The square falls to a quarter, so the constant is 1, as
+#    in the paper's version with the square added.
 #
 #    </details>
 # 2. *Predict, then run.* Set `epsilon = 1e-8`. What happens to the two curves?
 #    <details><summary>Solution</summary>
 #
-#    The difference of two models falls as $\sqrt\varepsilon$, by a factor of 100. The paper's bound falls as
-#    $\varepsilon$, by 10,000, so its curve rises a hundredfold. The other curve stays, because there the difference is
-#    squared.
+#    The difference of two models falls like $\sqrt\varepsilon$, by a factor of 100. The paper's bound falls like
+#    $\varepsilon$, by a factor of 10,000, so its curve rises a hundredfold. The other curve does not move, because
+#    there the difference is squared.
 #
 #    </details>
 #

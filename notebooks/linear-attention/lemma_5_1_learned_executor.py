@@ -11,9 +11,9 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.1 and Corollary 3, Section 5 and Appendix C.2.*
 #
-# Lemma 2.2 writes down a layer that runs every program. Could we find this layer without writing it down, by looking at
-# runs of some machines? And would it then run machines that it has never seen? We learn single tokens, but a run is a
-# chain of tokens, in which one mistake can spoil everything after it.
+# Lemma 2.2 writes down a layer that runs every program. Could we learn this layer instead, from the runs of some
+# machines? Would it then run new machines? We learn single tokens, but a run is a chain of tokens, in which one
+# mistake can spoil everything after it.
 
 # %%
 import math
@@ -34,8 +34,8 @@ from bookpress.claims import schematic
 # ## A tiny example
 #
 # A machine with two states and a word of two cells gives a prompt of five tokens: two for its rules, the constant
-# token #, and two cells. For one step of the machine the layer writes nine tokens: six tokens of work, and three cells
-# of the new tape. Each of the nine gives us one training example.
+# token #, and two cells. For one step of the machine, the layer writes nine tokens: six tokens of work, and three
+# cells of the new tape. Each of the nine tokens gives us one training example.
 
 # %%
 fig, axis = schematic.canvas(width=7.0, height=3.2)
@@ -55,22 +55,23 @@ schematic.text(axis, (strip[2][0], 2.25), "label", schematic.BLUE, 9)
 show.figure(
     fig,
     name="examples",
-    caption="One run of one step, row by row, and one of its nine examples. The underlined tokens are the input, the "
-    "blue one is the label.",
+    caption="A run of one step, row by row, and one of its nine training examples. The underlined tokens are the "
+    "input, and the blue token is the label.",
     alt="Three rows of tokens: a prompt of five, the work tokens LOCATE, READ, PAIR, WRITE, LEAVE and ARRIVE, and "
     "three cells. The prompt, LOCATE and READ are underlined, and PAIR is blue.",
 )
 
 # %% [markdown]
-# We see one example: the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a
-# mean squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if an
-# entry is off by $\frac12$ or more, so that its square is at least $\frac14$. At one token this happens in at most
-# 0.4 % of the runs, and in at most $9\cdot0.4=3.6$ % at any of the nine.
+# In this example, the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a
+# mean squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if
+# an entry is off by at least $\frac12$, so that its squared error is at least $\frac14$. At a given token, this
+# happens in at most $0.001/\frac14=0.4$ % of the runs. At any of the nine, it happens in at most $9\cdot0.4=3.6$ %.
 #
 # ## The paper states
 #
-# The history $\mathrm{CH}_\Theta(Z)^t$ is the prompt with the first $t$ new tokens, and a run has $\Phi$ of them
-# (tokens, not steps of the machine). The data are the runs of $N$ pairs of machine and word.
+# The history $\mathrm{CH}_\Theta(Z)^t$ consists of the prompt $Z$ and the first $t$ tokens that the layer with
+# weights $\Theta$ writes. A run has $\Phi$ such tokens ($\Phi$ does not count steps of the machine). The data are the
+# runs of $N$ pairs of machine $M_i$ and word $x_i$.
 #
 # <!-- claim linear-attention/lemma-5-1 -->
 # <blockquote>
@@ -85,9 +86,9 @@ show.figure(
 # identifiable, then generalization holds out-of-distribution.
 #
 # **What is true.** The lemma is true, without rounding, if the data begin with the prompt, $t=0$, and Algorithm 1 takes
-# the solution of least norm (Eq. 24 holds for any). For some $N$ polynomial in $d$, $\epsilon^{-1}$ and
-# $\log\delta^{-1}$, with probability $1-\delta$ over the training runs a new run has all its features in the span of
-# theirs, up to a probability of $\epsilon$, and then every output is exact.
+# the solution of least norm (for Eq. 24, any solution will do). For some $N$ polynomial in $d$, $\epsilon^{-1}$ and
+# $\log\delta^{-1}$, with probability $1-\delta$ over the training runs, a new run has all its features in the span of
+# theirs, except with probability $\epsilon$. If they are in the span, every output is exact.
 #
 # **What changed.** Only the proof differs. It applies Theorem 2.1 to the $\Phi$ prefixes of each run, which are not
 # independent. It rounds each token, which Eq. 22 does not do, and without rounding no constant leads from Eq. 23 to
@@ -113,8 +114,8 @@ show.figure(
 #
 # **Beyond the paper.** Let a model have the mean squared error $\varepsilon$ on the next token over the $\Phi$ entries
 # of a true history. If each output is rounded before it becomes a token, its own history differs from the true one with
-# probability at most $4\varepsilon\Phi$. The last sentence of the lemma speaks of no data at all if $D$ are histories
-# of one-hot tokens, see Lemma 5.2.
+# probability at most $4\varepsilon\Phi$. The last sentence of the lemma never applies if $D$ consists of histories of
+# one-hot tokens (see Lemma 5.2).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -138,8 +139,8 @@ show.figure(
 # $$q=\frac1{N-r}\Big(r\ln\frac{eN}r+\ln\frac1\delta\Big) .$$
 #
 # Inside the span every output is exact, and so is the run, even without rounding. Outside, the squared error of the
-# least-norm solution is at most $\|W^\star\|_F^2\,\|Z\|_F^6$, with the matrix $W^\star$ of the universal machine. So
-# Eq. 24 holds with $q$, and Eq. 23 with $\epsilon=q\,\|W^\star\|_F^2\max\|Z\|_F^6$, for every $\mathcal D$.
+# least-norm solution is at most $\|W^\star\|_F^2\,\|Z\|_F^6$, with the matrix $W^\star$ of the universal machine.
+# Therefore, Eq. 24 holds with $q$, and Eq. 23 with $\epsilon=q\,\|W^\star\|_F^2\max\|Z\|_F^6$, for every $\mathcal D$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -149,10 +150,11 @@ show.figure(
 # The labels come from a layer, so the regression fits them exactly. If the features of a new input are in the span of
 # the features of the data, the solution of least norm is therefore exact there as well.
 #
-# How often is a new run outside this span? Take $N+1$ runs. A run outside the span of all others adds a dimension that
-# no other run adds. If all features span $r$ dimensions, there are at most $r$ such runs, and a new run is one of them
-# with probability at most $\frac r{N+1}$. Inside we need no rounding. Outside, rounding still bounds the mistakes, as
-# in the tiny example: a run goes wrong with probability at most $4\varepsilon\Phi$.
+# How often is a new run outside this span? Take $N+1$ runs. A run outside the span of all others adds a dimension
+# that no other run adds. If all features span $r$ dimensions, there are at most $r$ such runs, and a new run is one
+# of them with probability at most $\frac r{N+1}$. Inside the span, we need no rounding. Outside, rounding still
+# limits the mistakes, as in the tiny example: with a mean squared error of $\varepsilon$ per token, a run goes wrong
+# with probability at most $4\varepsilon\Phi$.
 #
 # <details><summary>Proof of Lemma 5.1 with rounding: the bound on a run, with its constant</summary>
 #
@@ -239,7 +241,7 @@ require(draws=(draws, 20, 200), long_counts=(Each(long_counts), 2, 300), seed=(s
 # ### Machines that the layer has never seen
 #
 # Each run is one step of a random machine on a random word. We learn from some machines, and test on others, whose
-# tables did not occur in training. A run is wrong if any of its nine rounded tokens is.
+# tables did not occur in training. A run is wrong if any of its rounded tokens is wrong.
 
 
 # %%
@@ -332,11 +334,11 @@ show.table(
 
 # %% [markdown]
 # We need only a few hundred machines at each of the three sizes. How new is a new machine? One step reads only one of
-# its rules. In about 80 % of the test runs, this rule has occurred in training with the same word and the same place of
-# the head. The rest of the table is new, and the layer must leave it alone.
+# its rules. In about 80 % of the test runs, this rule has occurred in training with the same word and the same
+# position of the head. The rest of the table is new, and the layer must ignore it.
 #
-# Must the layer have seen a rule in order to obey it? We choose some rules, remove all machines that read one of them,
-# and test on runs that read one.
+# Must the layer have seen a rule in order to follow it? We choose some rules, remove all machines that read one of
+# them, and test on runs that read one of them.
 
 
 # %%
@@ -371,18 +373,18 @@ back = {share: torch.tensor([kept_back_and_wrong(share, stream) for stream in dr
 
 # %%
 show.table(
-    ["rules kept back", "of", "machines, mean", "fraction wrong, mean", "largest", "as many machines, all rules: mean"],
+    ["rules removed", "of", "machines, mean", "fraction wrong, mean", "largest", "as many machines, all rules: mean"],
     [
         [*one[0, :2].int(), one[:, 2].mean(), one[:, 3].mean(), one[:, 3].max(), one[:, 4].mean()]
         for one in back.values()
     ],
-    caption=f"{back_draws} draws of machines and of rules; up to {held_out} runs each that read a rule kept back.",
+    caption=f"{back_draws} draws of machines and of rules; up to {held_out} runs each that read a removed rule.",
 )
 
 # %% [markdown]
-# Without a sixth of the rules, no run is wrong. Without half of the rules, more than half of the runs are wrong,
-# whereas a training set of the same size with all rules leaves only 13 % wrong. The layer thus learns more than a list
-# of rules, possibly because states, letters and moves recur in other rules.
+# If we remove a sixth of the rules, no run is wrong. If we remove half of the rules, more than half of the runs are
+# wrong, whereas with a training set of the same size that includes all rules, only 13 % are wrong. The layer thus
+# learns more than a list of rules, possibly because states, letters and moves recur in other rules.
 
 # %%
 fig, (top, bottom) = show.axes(2, 1, width=5.2, height=6.6)
@@ -400,17 +402,17 @@ bottom.legend(fontsize=8, loc="lower right")
 show.figure(
     fig,
     name="curves",
-    caption="Top: the fraction of runs that go wrong falls to 0 at every size. Bottom: one point for each token; the "
-    "fraction of outputs missed there stays below the dashed line.",
+    caption="Top: the fraction of runs that go wrong falls to 0 at every size. Bottom: each point is one token of "
+    "the run, at one number of machines; the fraction of outputs missed there stays below the dashed line.",
     alt="Top, three falling curves that reach 0. Bottom, points that all lie below the diagonal.",
 )
 
 # %% [markdown]
-# We see that the wrong runs disappear. The bound holds at each token, and is far from sharp.
+# With enough machines, no run is wrong. The bound holds at each token, but is far from sharp.
 #
 # ### Inside and outside the span
 #
-# For the smallest machine, with a word of one cell, we also run the learned layer without rounding.
+# For the smallest machines, with a word of one cell, we also run the learned layer without rounding.
 
 # %%
 small = CompactMachine(states, letters, 1, 1)
@@ -442,12 +444,13 @@ outside_exact = [bool(one) for _, outside, exact, *_ in unrounded.values() for o
 inside_runs = sum(int((~outside).sum()) for _, outside, *_ in unrounded.values())
 
 # %% [markdown]
-# We see that up to 160 machines, every new run is outside the span, and none is exact. With 320, all runs are inside
-# and exact. The data thus suffice long before our bound $q$ says so: $q$ is below 1 only from $N=3.2\,r$ on.
+# With up to 160 machines, every new run is outside the span, and none is exact. With 320 machines, all runs are
+# inside and exact. The data thus suffice long before our bound $q$ guarantees it: $q$ is below 1 only for
+# $N\ge3.2\,r$.
 #
 # ### How many machines
 #
-# We draw training sets of several sizes, and ask when the error $\varepsilon$ falls below 0.1.
+# We draw training sets of several sizes, and find out when the error $\varepsilon$ falls below 0.1.
 
 # %%
 grid = [80, 100, 120, 140, 160]
@@ -473,32 +476,32 @@ show.figure(
     name="delta",
     caption=f"{draws} training sets of each size. Top: the fraction of sets with $\\varepsilon$ above 0.1. Bottom: "
     "$\\varepsilon$ of each set.",
-    alt="Top, a curve that falls steeply from 1 to 0. Bottom, a bundle of lines that fall ever faster.",
+    alt="Top, a curve that falls steeply from 1 to 0. Bottom, a bundle of lines that fall more and more steeply.",
 )
 
 # %% [markdown]
-# We see the fraction of sets that fail drop from 1 to 0 between 120 and 160 machines, and $\varepsilon$ falls much
-# faster than $1/N$.
+# The fraction of sets that fail drops from 1 to 0 between 120 and 160 machines, and $\varepsilon$ falls much faster
+# than $1/N$.
 #
 # ## How we checked
 #
-# After the largest training set, at most 10 % of the new runs may be wrong, by a 99 % interval. As a control, the
-# smallest set must leave more of them wrong. We also test the steps of the paper's proof, for example that rounding
-# misses a token with probability at most $\varepsilon$. Four letters are enough to break it.
+# With the largest training set, at most 10 % of the new runs may be wrong, by a 99 % interval. As a control, more of
+# them must be wrong with the smallest set. We also test the steps of the paper's proof, for example that rounding
+# misses a token with probability at most $\varepsilon$. A task with four letters is enough to break this step.
 #
 # <details><summary>Four letters for which a step is missed more often than its error</summary>
 #
 # The step of the proof is about any model with error $\varepsilon$. Our task has four letters $a, b, c, \ell$, whose
-# tokens are $e_1$ to $e_4$, and three prompts, each a third of the time: $a^9\ell$, after which $a$ is due, $b^9\ell$,
-# after which $b$ is due, and $a^4b^5c\,\ell$, after which $a$ is due. Since the last letter is $\ell$, the only
-# features that are not 0 are the numbers of each letter. Those of the three prompts are independent, so some heads do
+# tokens are $e_1$ to $e_4$, and three prompts of equal probability. After $a^9\ell$ the next token is $a$, after
+# $b^9\ell$ it is $b$, and after $a^4b^5c\,\ell$ it is $a$. Since the last letter is $\ell$, the only features that
+# are not 0 are the numbers of each letter. Those of the three prompts are linearly independent, so some heads perform
 # the task.
 #
-# Let Algorithm 1 learn from the first two prompts. The numbers of the third are $\frac49$ of the first plus $\frac59$
-# of the second, and a $c$ that neither has. The solution of least norm, whatever factor scales each feature, therefore
-# gives $(\frac49, \frac59, 0, 0)$, which is $b$ by either way of rounding, and wrong. A third of the outputs are
-# missed, with $\varepsilon = \frac13\cdot\frac{50}{81} = 0.21$. With the parameters of this page, the learned machines
-# miss no step more often than its $\varepsilon_t$.
+# Let Algorithm 1 learn from the first two prompts. The numbers of letters in the third are $\frac49$ of those in the
+# first plus $\frac59$ of those in the second, except for a $c$ that neither has. The solution of least norm, whatever
+# factor scales each feature, therefore gives $(\frac49, \frac59, 0, 0)$, which either way of rounding turns into $b$,
+# and this is wrong. A third of the outputs are missed, although $\varepsilon = \frac13\cdot\frac{50}{81} = 0.21$.
+# With the parameters of this page, the learned machines miss no step $t$ more often than its error $\varepsilon_t$.
 #
 # </details>
 
@@ -588,12 +591,13 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# We set the threshold of a tenth after first runs, which all began in state 0, and we chose the numbers of machines so
-# that $\varepsilon$ falls below 0.1 among them. That no step is missed more often than $4\varepsilon$ is Markov's
-# inequality on these very runs, so we show it and do not judge it. We do not judge the exponent of $d$, because the
-# three widths are close to each other; we compare the number of machines with the number of features instead. If $N$
-# grows like $\log\frac1\delta$, the number that is enough with probability $1-\frac1m$ is at most $\log m/\log2$ times
-# the number that is enough with probability $\frac12$. We show how far the numbers of the training sets are apart.
+# We set the threshold of a tenth after the first runs, which all began in state 0, and we chose the numbers of
+# machines so that $\varepsilon$ falls below 0.1 among them. By Markov's inequality on these very runs, no step can be
+# missed more often than $4\varepsilon$, so we show this but do not judge it. We do not judge the exponent of $d$,
+# because the three widths are close to each other; we compare the number of machines with the number of features
+# instead. If $N$ grows like $\log\frac1\delta$, the number that is enough with probability $1-\frac1m$ is at most
+# $\log m/\log2$ times the number that is enough with probability $\frac12$. We show how much the numbers differ
+# between training sets.
 #
 # </details>
 #
@@ -610,8 +614,9 @@ claim.verdict()
 # are handled in the UTM learning result: see Section C.2.
 #
 # **What is true.** Section C.2 applies Theorem 2.1, for i.i.d. examples, to the prefixes of runs. The issue can be
-# handled: a run is one example. Of $N+1$ runs at most $r$ have features outside the span of all the others, where $r$
-# is the dimension of the span of all features, so a new run lies outside with probability at most $\frac r{N+1}$.
+# handled by taking a run as one example. Of $N+1$ runs at most $r$ have features outside the span of all the others,
+# where $r$ is the dimension of the span of all features, so a new run lies outside with probability at most $\frac
+# r{N+1}$.
 #
 # **What changed.** The prefixes of one run share its machine and word, so they are not independent, and Section C.2
 # does not mention it.
@@ -633,7 +638,7 @@ claim.verdict()
 #
 # </details>
 #
-# We draw 25 runs, some of them more than once, leave out each in turn, and ask whether the others span its features.
+# We draw 25 runs, some of which are repeated, leave out each in turn, and check whether the others span its features.
 
 
 # %%
@@ -711,8 +716,8 @@ claim.verdict()
 #
 # </details>
 #
-# For runs of two steps, the learned layer starts from the prompt and reads what it has written, with rounding. A
-# simulator that knows nothing of attention checks the tape of each step.
+# In runs of two steps, the learned layer starts from the prompt and reads what it has written, with rounding. A
+# simulator that does not use attention checks the tape of each step.
 
 # %%
 two = CompactMachine(states, letters, word, 2)
@@ -762,8 +767,8 @@ show.table(
 )
 
 # %% [markdown]
-# With 240 machines, every tape is right. Our control has too few machines, 60. For the paper's slice, we count pairs of
-# runs that have the same token $[-k_t]$ and different tapes.
+# With 240 machines, every tape is right. As a control, we take only 60 machines, which are too few. For the paper's
+# slice, we count pairs of runs that have the same token $[-k_t]$ but different tapes.
 
 # %%
 cells = truth[:, first + two.tokens_until(1, word) - word - 1 : first + two.tokens_until(1, word)]
@@ -788,24 +793,24 @@ claim.verdict()
 # ## Where the paper differs
 #
 # The lemma is true, but its proof is not valid. The proof applies Theorem 2.1 to prefixes of the same run, which are
-# not independent, and it rounds tokens, which the definitions do not. Without rounding, no constant leads from the
-# error of a token to the error of a run.
+# not independent, and it rounds tokens, which the definitions do not. Without rounding, no constant times the error
+# of a token bounds the error of a run.
 #
 # ## What to remember
 #
 # - A few hundred random machines teach one layer to run machines that it has never seen.
 # - Inside the span of the data every output is exact; outside, rounding absorbs small errors.
-# - The independent example is a run, and not a token.
+# - The independent examples are runs, not tokens.
 #
 # ## Exercises
 #
-# 1. *By hand.* Runs have 20 tokens. At one of them a layer has a squared error of 1 in 1 % of the runs, and otherwise
-#    it is exact. Compare the bound $4\varepsilon\Phi$ with the truth.
+# 1. *By hand.* Suppose that runs have 20 tokens. At one of them a layer has a squared error of 1 in 1 % of the runs,
+#    and otherwise it is exact. Compare the bound $4\varepsilon\Phi$ with the true fraction of wrong runs.
 #
 #    <details><summary>Solution</summary>
 #
 #    The mean squared error per token is $\varepsilon=0.01/20=0.0005$, and $4\varepsilon\Phi=4\cdot0.0005\cdot20=4$ %.
-#    In truth at most 1 % of the runs go wrong.
+#    In truth, at most 1 % of the runs go wrong.
 #
 #    </details>
 #
@@ -813,10 +818,10 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    The bound is above 1 everywhere, between 17 and 83, so it says nothing. More than nine in ten new runs are wrong in
-#    the first table, with every number of machines.
+#    The bound is above 1 everywhere, between 17 and 83, so it says nothing. In the first table, more than 90 % of the
+#    new runs are wrong, whatever the number of machines.
 #
 #    </details>
 #
 # Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper also trains a deep network to run machines. [Lemma
-# 5.2](lemma_5_2_certified_executor.ipynb) has a guarantee for every machine, and not only for most of them.
+# 5.2](lemma_5_2_certified_executor.ipynb) gives a guarantee for every machine, and not only for most of them.

@@ -11,9 +11,9 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.2, Section 5 and Appendix C.2.*
 #
-# A model that passes our tests may still fail on the next machine. Can the data alone guarantee that it executes
-# *every* machine? The certificate of [Lemma 4.1](lemma_4_1_certificate.ipynb) can, if the data pass it. Do the runs of
-# machines pass?
+# A model that passes our tests may still fail on the next machine. Can the data guarantee that it executes *every*
+# machine? They can, if they pass the certificate of [Lemma 4.1](lemma_4_1_certificate.ipynb). Do the runs of machines
+# pass?
 
 # %%
 import torch
@@ -69,7 +69,7 @@ _ = axis.plot([10.2, 13.4], [3.6, 3.6], color=schematic.VERMILION, lw=1.4)
 show.figure(
     fig,
     name="letters",
-    caption="Three inputs with two entries, a filled cell for 1, and what their labels show.",
+    caption="Three inputs with two entries, and what their labels $y$ reveal. A filled cell is a 1.",
     alt="Three columns of two cells. The first two, with one filled cell each, are marked as in histories. The third, "
     "with both cells filled, is marked as in no history.",
 )
@@ -93,7 +93,7 @@ show.figure(
 # **What is true.** The lemma is true as stated. Exact least squares takes polynomial time and returns the coefficients
 # of the universal machine.
 #
-# **What changed.** Only the proof differs. Eq. 66 lacks a square: right is
+# **What changed.** Only the proof differs. Eq. 66 lacks a square: it should be
 # $\|\mathrm{MHLA}_{\hat\Theta}(Z)-\mathrm{MHLA}_\Theta(Z)\|^2\le\frac\epsilon\eta\|Z\|_F^6$. The proof ends with a
 # probability over $(M,x)$, while the lemma is about all of them.
 #
@@ -101,10 +101,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** A model with a loss above 0 executes every machine as well, if its outputs are rounded and its
-# loss is below the *gate* $\eta/(4\|Z\|_F^6)$ for all inputs $Z$ in runs. Data that pass, of polynomial number, exist
-# at every width. Histories of the embedded machines never pass. For one input at a time we can decide whether they
-# determine the output: all minimisers agree where its features lie in the range of $\Lambda_D$.
+# **Beyond the paper.** A model with a loss above 0 also executes every machine if its outputs are rounded and its loss
+# is below the *gate* $\eta/(4\|Z\|_F^6)$ for all inputs $Z$ in runs. At every width, there are data sets of polynomial
+# size that pass the certificate. Histories of the embedded machines never do. For one input at a time we can decide
+# whether they determine the output: all minimisers agree where its features lie in the range of $\Lambda_D$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -124,8 +124,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The sentence says "given", and what is given does not exist in the paper's own embedding: a
-# token holds at most one letter of an attribute, so two of its rows are orthogonal in every history, and no data set of
+# **Beyond the paper.** The sentence starts from a "given" data set, which does not exist in the paper's embedding: a
+# token holds at most one letter of an attribute, so two of the rows are orthogonal in every history, and no data set of
 # histories is certifiably identifiable. With four copies of the layer there are such data sets, of polynomial size.
 #
 # </blockquote>
@@ -133,12 +133,12 @@ show.figure(
 #
 # ## Why it is true
 #
-# If $\lambda_{\min}(\Lambda_D)>\eta$, a model whose coefficients differ from the true ones by $\Delta$ has a loss of at
-# least $\eta\|\Delta\|_F^2$. A small loss therefore means nearly the right coefficients, and a small error on every
-# input, which rounding removes.
+# If $\lambda_{\min}(\Lambda_D)>\eta$, a model whose coefficients differ from the true ones by $\Delta$ has a loss of
+# at least $\eta\|\Delta\|_F^2$. A small loss therefore means that the coefficients are nearly right, and that the
+# error on every input is so small that rounding removes it.
 #
-# Data that pass are the three kinds of inputs of the tiny example, for every pair of rows. In histories, a token has at
-# most one entry among the rows of one attribute, so the product of two such rows is always 0.
+# The three kinds of inputs in the tiny example, for every pair of rows, pass the certificate. In histories, a token
+# has at most one nonzero entry among the rows of one attribute, so the product of two such rows is always 0.
 #
 # <details><summary>Proof of Lemma 5.2, with the square that its chain lacks</summary>
 #
@@ -220,7 +220,7 @@ eta = least_eigenvalue_bound(width)
 print(f"{samples:,} inputs, least eigenvalue {smallest:.3g}, bound of the proof {eta:.3g}")
 
 # %% [markdown]
-# All coefficients are learned exactly, and $\eta$ is below the smallest eigenvalue. Next, the learned coefficients run
+# We learn all coefficients exactly, and $\eta$ is below the smallest eigenvalue. Next, the learned coefficients run
 # random machines, without rounding.
 
 
@@ -240,7 +240,8 @@ wrong = (own != truth).flatten(1).any(dim=1)
 print(f"{machines} machines, {truth.shape[1] - first} tokens each: {int(wrong.sum())} runs differ")
 
 # %% [markdown]
-# No run differs. How large may the loss be? We change the coefficients where a given loss moves the output the most.
+# No run differs. How large may the loss be? For a given loss, we change the coefficients in the direction that moves
+# the output the most.
 
 # %%
 largest = truth.square().sum(dim=(1, 2)).max().item()
@@ -262,8 +263,8 @@ harm = (0.25 / reaches).min().item() / gate
 print(f"gate {gate:.2g}; largest change there {at_gate.max():.2g}; harm begins at {harm:.2g} gates")
 
 # %% [markdown]
-# Rounding undoes every change just below the gate, and in fact up to 30,000 times its loss. Now we learn from
-# histories.
+# Rounding undoes every change whose loss is below the gate, and in fact every change with a loss of up to 30,000
+# times the gate. Now we learn from histories.
 
 # %%
 data = histories(max(counts), training)
@@ -284,19 +285,20 @@ show.table(
 )
 
 # %% [markdown]
-# Histories of 140 machines span only 1,744 of 99,238 dimensions, and leave 8 % of the new runs wrong.
+# Histories of 140 machines span only 1,744 of 99,238 dimensions, and 8 % of the new runs are wrong.
 #
 # ## How we checked
 #
-# Data that pass must give every coefficient and every run exactly. From histories, no output that they determine may be
-# missed, while models learned from few of them should fail. We also test Eq. 66, and certify the data at $d=4$.
+# Data that pass the certificate must give every coefficient and every run exactly. A model learned from histories
+# must be right on every output that they determine. As a control, models learned from few histories should fail. We
+# also test Eq. 66, and certify the data at $d=4$.
 
 # %%
 loss = 1e-6 * gate
 differences, bounds = (loss * reaches).sqrt(), loss / smallest * sizes**3
 determined_missed = sum(int((one.missed & one.determined).sum()) for _, one in found.values())
 print(
-    f"difference over the printed bound: {(differences / bounds).max():.3g},"
+    f"difference over the paper's bound: {(differences / bounds).max():.3g},"
     f" squared: {(differences**2 / bounds).max():.3g}"
 )
 
@@ -338,9 +340,9 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 #
-# - If data pass the certificate, a small loss guarantees every run of every machine.
-# - Data that pass exist at every width, in polynomial number.
-# - Histories of one-hot tokens never pass, because two letters never meet in a token.
+# - If the data pass the certificate, a small loss guarantees that every run of every machine is right.
+# - At every width, a data set of polynomial size passes.
+# - Histories of one-hot tokens never pass, because a token never holds two letters.
 #
 # ## Exercises
 #
@@ -357,10 +359,9 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    One more step needs three more rows, so $d$ grows from 58 to 61. All coefficients are learned exactly, and none of
-#    the 300 runs differs, without rounding.
+#    One more step needs three more rows, so $d$ grows from 58 to 61. We still learn all coefficients exactly, and
+#    without rounding none of the 300 runs differs.
 #
 #    </details>
 #
-# Next: [Histories that identify](histories_identify.ipynb), because with four copies of the layer, histories pass after
-# all.
+# Next: [Histories that identify](histories_identify.ipynb), because with four copies of the layer, histories do pass.

@@ -10,7 +10,7 @@
 # # Lemma B.1 · The certificate is not about attention
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
 #
-# When do data determine what a model computes? For linear attention [Lemma 4.1](lemma_4_1_certificate.ipynb) has a
+# When do data determine what a model computes? For linear attention, [Lemma 4.1](lemma_4_1_certificate.ipynb) gives a
 # test. We show that the test works for every model that is linear in some features, and that a careless choice of
 # features makes it fail on all data.
 #
@@ -30,7 +30,7 @@
 #
 # - The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs. The right shape is $d\times\psi$, as in the
 #   statement.
-# - The proof writes $p(\Theta)\subseteq v_{\mathrm{ERM}}$ for $p(\Theta)\in v_{\mathrm{ERM}}$.
+# - The proof writes $p(\Theta)\subseteq v_{\mathrm{ERM}}$ where it means $p(\Theta)\in v_{\mathrm{ERM}}$.
 # - The proof begins with a $p$ that is equal for equal functions. This follows from $\lambda_{\min}>0$, and fails
 #   without it.
 #
@@ -58,14 +58,14 @@
 # MHLA is identifiable with respect to the data.
 #
 # **What changed.** $\mathcal X(Z)$ has $d^3$ entries, of which at most $d^2(d+1)/2$ differ, so for $d\ge2$ its second
-# moment is singular for all data, and the sentence says nothing. Eq. 5 has the right features.
+# moment is singular for all data, and the condition never holds. Eq. 5 has the right features.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Every minimiser has loss 0, so its $p$ solves a linear regression. If the features of the data span the space, this
-# regression has a single solution.
+# Every minimiser has loss 0, so its coefficients $p$ solve a linear regression. If the features of the data span the
+# space, this regression has a single solution.
 #
 # <details><summary>Proof of Lemma B.1, with a row of p for each output</summary>
 #
@@ -158,10 +158,10 @@ show.table(
 )
 
 # %% [markdown]
-# With $n$ tokens all fits are the teacher. With one token the features are symmetric, and the fits disagree.
+# With $n$ tokens, all fits equal the teacher. With one token the features are symmetric, and the fits disagree.
 #
 # ### Features that never work
-# The entries of $\mathcal X(Z)$ contain $\langle z_j,z_k\rangle$ and $\langle z_k,z_j\rangle$.
+# The entries of $\mathcal X(Z)$ contain both $\langle z_j,z_k\rangle$ and $\langle z_k,z_j\rangle$, which are equal.
 
 # %%
 ranks, ranks_once = {}, {}
@@ -175,15 +175,15 @@ twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
 show.table(
     ["d", "features d³", "rank", "ψ"],
     [[width, width**3, rank, psi(width)] for width, rank in ranks.items()],
-    caption="The features of Algorithm 8 on generic data.",
+    caption="The rank of the features of Algorithm 8 on generic data.",
 )
 
 # %% [markdown]
 # The rank never exceeds $\psi$, whatever the data.
 #
 # ## How we checked
-# We require that fits agree exactly where the certificate holds. As controls we take one token, and all $d^3$ features:
-# there, equal functions can have different $p$. A certificate counts the ranks exactly.
+# We require that fits agree exactly where the certificate holds. As controls we take one token, and all $d^3$
+# features, for which equal functions can have different $p$. A certificate computes the ranks exactly.
 
 # %%
 tokens = data["n tokens"]
@@ -220,13 +220,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - The certificate is a fact about linear regression.
+# - The certificate is a fact about linear regression, not about attention.
 # - It can hold only if no feature is listed twice.
-# - That equal functions have equal coefficients follows from the certificate, and may fail without it.
+# - If the certificate holds, equal functions have equal coefficients. Without it, they need not.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many directions do inputs of one token never show in the first model?
+# 1. *By hand.* For how many directions of the first model's coefficients do inputs of one token give no information?
 #    <details><summary>Solution</summary>
 #
 #    The features are $z_jz_k$, and those of $(j,k)$ and $(k,j)$ are equal. This hides $d(d-1)/2$ directions.
@@ -235,7 +235,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `n = 2`. Are two tokens enough for the features that work?
 #    <details><summary>Solution</summary>
 #
-#    Yes. With a second token $s$ and $z_n$ are independent, and all $d^2$ products are independent functions.
+#    Yes. With a second token, $s$ and $z_n$ are independent, and all $d^2$ products are independent functions.
 #
 #    </details>
 #

@@ -7,13 +7,14 @@
 # ---
 
 # %% [markdown]
-# # Lemma C.1 · A lookup is a head
+# # Lemma C.1 · A look-up is a head
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma C.1 and Algorithm 3, Appendix C.*
 #
-# What is the simplest useful thing that an attention head can do? It can look something up: a token has a key in mind,
-# and receives the value. If we append every output as a new token, a list of look-ups becomes a small programming
-# language, and the paper writes its universal machine in it. Can we really turn all its programs into heads?
+# What is the simplest useful thing that an attention head can do? It can look something up: a token holds a query,
+# and the head returns the value stored under the key that equals it. If we append every output as a new token, lists
+# of look-ups form a small programming language, in which the paper writes its universal machine. Can we turn all
+# programs in this language into heads?
 
 # %%
 from itertools import product
@@ -49,14 +50,15 @@ schematic.arrow(axis, (10.1, 1.15), (11.2, 1.15))
 show.figure(
     fig,
     name="look-up",
-    caption="The last token looks for the key *b*. The numbers are inner products, and the blue token is the output.",
+    caption="The last token looks for the key *b*. The numbers at the arrows are inner products, and the blue token "
+    "is the output.",
     alt="Four tokens and an output. Arrows from the last token lead to a, b and c with the weights 0, 1 and 0. The "
     "output is 5.",
 )
 
 # %% [markdown]
-# We see one look-up. If two tokens held the key `b`, the head would return the sum of their values, and if none did,
-# zero.
+# If two tokens held the key `b`, the head would return the sum of their values. If no token held it, the head would
+# return zero.
 #
 # ## The paper states
 #
@@ -74,8 +76,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In heads, numbering the new token is a look-up as well: the last token finds itself by its
-# position, and $B_V$ moves the position on by one.
+# **Beyond the paper.** With heads, numbering the new token is also a look-up: the last token finds itself by its
+# position, and $B_V$ increases the position by one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -83,24 +85,25 @@ show.figure(
 # <!-- claim linear-attention/lemma-c-1 -->
 # <blockquote>
 #
-# **Lemma C.1 (A lookup is a head)** *Appendix C*
+# **Lemma C.1 (A look-up is a head)** *Appendix C*
 #
 # **The paper states.** For any program $\mathcal P$ written in the form of algorithm 6, there exists corresponding MHLA
 # parameters $\Theta\in\Omega_H$ such that $\mathrm{MHLA}_\Theta(Z)=\mathcal P(Z)$.
 #
 # **What is true.** Let every letter of an attribute be a unit vector, and let each attribute have separate rows. For
-# every program of look-ups, no two of which find a value for one destination, there are heads, one for each look-up and
-# one for the position, whose output at the last token is the token that the program writes next. $Q$ holds the matrix
-# of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value columns.
+# every program of look-ups, no two of which find a value for the same destination, there are heads, one for each
+# look-up and one for the position, whose output at the last token is the token that the program writes next. $Q$ holds
+# the matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
+# columns.
 #
-# **What changed.** Two lines of a program may write one attribute, and the later assignment counts. Heads add instead,
-# and no heads run the program of two such lines, which this page writes in the form of Algorithm 6.
+# **What changed.** Two lines of a program may write to one attribute, and then the later assignment counts. Heads add
+# instead. We give a program with two such lines, in the form of Algorithm 6, that no heads can run.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - The lemma names Algorithm 6, which is one program. Algorithm 3 defines the programs.
 # - The proof puts a block in the source rows and key columns of $V$ and $B_V$ in the value rows and destination columns
-#   of $Q$. These are the right places with the names $V$ and $Q$ exchanged and rows read as columns.
+#   of $Q$. These places become right if $V$ and $Q$ are exchanged and rows are read as columns.
 #
 # </details>
 #
@@ -108,21 +111,21 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** A key that several tokens hold returns the sum of their values, as line 9 of Algorithm 3 says,
-# and an absent key returns zero.
+# **Beyond the paper.** The look-up of a key that several tokens hold returns the sum of their values, as line 9 of
+# Algorithm 3 says, and that of an absent key returns zero.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# A head computes $VZ(Z^\top Qz_n)$. The matrix $Q$ turns the query in the last token into a key, by a block $B_Q$ in
-# the key rows and source columns. The inner products are then 1 at the tokens with this key. The matrix $V$ takes their
-# values, by a block $B_V$ in the destination rows and value columns.
+# A head computes $VZ(Z^\top Qz_n)$. Through a block $B_Q$ in the key rows and source columns, the matrix $Q$ turns
+# the query in the last token $z_n$ into a key. The inner products are then 1 at the tokens with this key. Through a
+# block $B_V$ in the destination rows and value columns, the matrix $V$ returns their values.
 #
-# The outputs of several heads add up. If two look-ups find a value for one destination, the program keeps the later
-# one, while the layer returns the sum. No other heads can help, because with a fixed last token the output is a sum
-# over the tokens before it.
+# The outputs of several heads add up. If two look-ups find a value for the same destination, the program keeps the
+# later value, while the layer returns the sum. No other heads can help, because with a fixed last token the output is
+# a sum over the tokens.
 #
 # <details><summary>Proof of Lemma C.1, repaired</summary>
 #
@@ -159,8 +162,8 @@ show.figure(
 #
 # ## See it run
 #
-# Each random table has one token per key, and a last token with a query. We also draw the functions $B_Q$ and $B_V$ at
-# random. We run the program on objects with attributes, and by the head.
+# Each random table has one token per key, and a last token with a query. We also draw the functions $B_Q$ and $B_V$
+# at random. We run the program directly on tokens with attributes, and with the head.
 
 # %% tags=["parameters"]
 source_letters = 3  # letters of the attribute that asks, at least 1
@@ -203,7 +206,7 @@ exchanged &= torch.equal(placed["printed"].queries.mT, placed["correct"].values)
 fig, axes = show.axes(2, 2, width=5.2, height=5.6)
 for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed") for m in ("Q", "V")], strict=True):
     axis.imshow((placed[form].queries if name == "Q" else placed[form].values)[0], cmap="Greys", vmin=0, vmax=1)
-    axis.set_title(f"{name}, {form}")
+    axis.set_title(f"{name}, {'the paper' if form == 'printed' else form}")
     middles = [(block[0] + block[-1]) / 2 for block in blocks.values()]
     axis.set_xticks(middles, list(blocks), rotation=60)
     axis.set_yticks(middles, list(blocks) if axis in axes[:, 0] else [""] * len(blocks))
@@ -211,19 +214,15 @@ for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed")
     for block in list(blocks.values())[1:]:
         axis.axhline(block[0] - 0.5, linewidth=0.5)
         axis.axvline(block[0] - 0.5, linewidth=0.5)
-caption = "One lookup as the two matrices of a head; filled: ones. In the working placement the columns of $Q$ are the "
-caption += (
-    "source rows and those of $V$ the value rows. In the paper's proof, names and rows and columns are exchanged."
-)
-alt = (
-    "Four square images of the matrices Q and V with rows and columns named source, key, value, destination. Correct: "
-)
-alt += "ones at key by source and destination by value. Printed: at value by destination and source by key."
+caption = "One look-up as the two matrices of a head; filled: ones. In the correct form the columns of $Q$ are the "
+caption += "source rows and those of $V$ the value rows. In the paper's proof, names, rows and columns are exchanged."
+alt = "Four square images of the matrices Q and V, rows and columns named source, key, value, destination. Correct: "
+alt += "ones at key by source and destination by value. In the paper: at value by destination and source by key."
 show.figure(fig, name="placement", caption=caption, alt=alt)
 
 # %% [markdown]
-# We see both blocks. The placement of the proof is the transpose of ours with $V$ and $Q$ exchanged, so it reads the
-# rows that it should write.
+# The placement in the paper's proof is the transpose of ours with $V$ and $Q$ exchanged, so it reads the rows that it
+# should write.
 #
 # ### Two look-ups with one destination
 #
@@ -234,8 +233,8 @@ show.figure(fig, name="placement", caption=caption, alt=alt)
 # NextToken.value = Lookup(T, Token.two)
 # ```
 #
-# and four prompts: each of the two keys is there or not. We compare what the program writes with the closest output of
-# any number of heads, which is a problem of [least squares](theorem_2_1_regression.ipynb).
+# and four prompts, in which each of the two keys occurs or does not. We compare the output of the program with the
+# closest output of any number of heads, which is a problem of [least squares](theorem_2_1_regression.ipynb).
 
 # %%
 lookup = LookupProgram({"source": 2, "key": 2, "value": 2}, [Lookup("source", "key", "value", "value")])
@@ -270,17 +269,18 @@ show.table(
         [one, two, *(f"({part[0]:.4g}, {part[1]:.4g})" for part in parts)]
         for (one, two), *parts in zip(product((False, True), repeat=2), *shown, strict=True)
     ],
-    caption="The rows of the value. For all heads, the first and the last line have the same sum as the others.",
+    caption="The value that is written. For all heads, the values in the first and last lines have the same sum as "
+    "the other two.",
 )
 
 # %% [markdown]
-# We see that even the closest heads are off by a quarter on every prompt.
+# Even the closest heads are off by a quarter on every prompt.
 #
 # ### A whole program
 #
 # The prompt holds a graph: each token has a node, the node that it points to, and a label. Every new token holds the
-# node that a walk has reached, the label of the node before, and the label before that. The program also numbers its
-# tokens, in line 5, and the paper's proof has no head for this. We add one.
+# node that a walk has reached, the label of the previous node, and the label before that one. The program also
+# numbers its tokens, in line 5 of Algorithm 3. The paper's proof has no head for this, so we add one.
 
 # %%
 walk = walk_program(nodes, 3, nodes + 1 + steps)
@@ -317,12 +317,12 @@ show.figure(
 )
 
 # %% [markdown]
-# We see one 1 in every block of a new column, so nothing needs to be rounded.
+# In a new column, every block contains a single 1, so nothing needs to be rounded.
 #
 # ## How we checked
 #
-# We compare heads and programs on random tables and walks, and on all functions of two letters. As controls, we use the
-# functions of another table, and leave out the head for the position.
+# We compare heads and programs on random tables and walks, and on all functions of two letters. As controls, we use
+# the functions of a different table, and leave out the head for the position.
 
 # %%
 claim = Claim("linear-attention/lemma-c-1")
@@ -361,8 +361,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    The weights are 0, 1 and 1, so it returns $5+3=8$. In letters this is the sum of two unit vectors, which is no
-#    letter.
+#    The weights are 0, 1 and 1, so it returns $5+3=8$. If values are letters, this is the sum of two unit vectors,
+#    which is not a letter.
 #
 #    </details>
 #

@@ -11,8 +11,8 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the abstract, Section 5 and Section 6.3.*
 #
-# The next state of an automaton depends on its state *and* on a letter, but a head cannot look up two keys at once. How
-# can such a layer run every automaton? It takes two tokens per letter.
+# The next state of an automaton depends on its state *and* on a letter, but a head cannot look up two keys at once.
+# How can such a layer run every automaton? It writes two tokens per letter.
 
 # %%
 import torch
@@ -31,8 +31,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# In state 0, our automaton goes to state 1 over `a`, and stays over `b`. The first letter is `a`. One new token looks
-# up both next states and the letter. A second one reads the first, and selects the next state.
+# In state 0, our automaton goes to state 1 over `a`, and stays in state 0 over `b`. The first letter is `a`. One new
+# token looks up both possible next states and the letter. A second one reads the first, and selects the next state.
 
 # %%
 fig, axis = schematic.canvas(height=2.9)
@@ -52,9 +52,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see two look-ups: first by the state, then by the letter.
+# The first look-up is by the state, the second by the letter.
 #
 # ## The paper states
+#
+# $N$, $V$ and $L$ are the number of states, the number of letters and the length of the word.
 #
 # <!-- claim linear-attention/remark-dfa-in-attention -->
 # <blockquote>
@@ -91,17 +93,17 @@ show.figure(
 # states, and quadratic in the size of the alphabet. For finite automata a width of $2(q+L)(1+v)+1$ suffices, which is
 # linear in each of states $q$, letters $v$ and length $L$.
 #
-# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, since a
-# prompt holds for each letter a rule with a letter in it. The prediction, a polynomial, stands.
+# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, because a
+# prompt holds, for each letter, a rule that contains a letter. The prediction of a polynomial is not affected.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 #
-# One head looks up the rules of the state, another the letter. Then one head per letter selects the next state. It
-# finds only the last token, because each place of the word has separate rows. One more head moves on to the next
-# letter.
+# One head looks up the rules of the state, and another the letter. Then one head per letter selects the next state.
+# It finds only the last token, because each position in the word has separate rows. One more head moves on to the
+# next letter.
 #
 # <details><summary>Proof of Finite automata in linear attention: the number of heads</summary>
 #
@@ -127,10 +129,10 @@ show.figure(
 #
 # <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
 #
-# *Turing machines.* In Appendix C.1 each of the $N\hat\Phi$ blocks of tokens has rows for a cell and its two
+# *Turing machines.* In Appendix C.1 each of the $m\hat\Phi$ blocks of tokens has rows for a cell and its two
 # neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a
 # state, a letter and a move, which takes $\hat{\mathcal Q} + \hat\Sigma + 3$ rows. So these are
-# $3N\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $N$ cells, and
+# $3m\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $m$ cells, and
 # in $\hat{\mathcal Q}$, and quadratic in $\hat\Sigma$. All other rows are at most linear in each of them.
 #
 # *Automata.* The width $2(q + L)(1 + v) + 1$ was counted above, and is linear in each of its three arguments. $\square$
@@ -193,11 +195,11 @@ for left_out in range(len(small.heads)):
     heads = [head for place, head in enumerate(small.heads) if place != left_out]
     told = small.states_of(BlockLayer(heads, small.width).run(prompts, 2 * small.word))
     without.append((told == by_hand(*every)).all(dim=1).double().mean().item())
-print("share of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
+print("fraction of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
 
 # %% [markdown]
-# Every run is exact. If any one head is missing, at most one run in eight is. Next, Algorithm 1 learns from runs of
-# some automata, and we test others.
+# Every run is exact. If any one head is missing, at most one run in eight is exact. Next, Algorithm 1 learns from the
+# runs of some automata, and we test it on others.
 
 # %%
 task = AutomatonExecutor(states, letters, word)
@@ -229,7 +231,7 @@ show.table(
 # %% [markdown]
 # With 200 automata, the data determine all outputs of the new runs, and no run is wrong.
 #
-# We double each size. A linear width at most doubles.
+# Now we double the states, the letters and the length, one at a time. A linear width at most doubles.
 
 # %%
 of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
@@ -249,7 +251,8 @@ show.table(
 by_letters = grown["Turing machines"].pop("letters")
 
 # %% [markdown]
-# The width for Turing machines grows 2.7-fold with the letters, because each letter has a rule that contains a letter.
+# The width for Turing machines grows 2.7-fold with the number of letters, because each letter has a rule that
+# contains a letter.
 #
 # ## How we checked
 #
@@ -303,8 +306,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    None of them. All minimisers agree on an output only if its features are in the span of the data, which has the
-#    rank 40 of 40,678. All runs are wrong.
+#    They determine none of them. All minimisers agree on an output only if its features are in the span of the data,
+#    which has dimension 40 of 40,678. All runs are wrong.
 #
 #    </details>
 #

@@ -10,12 +10,13 @@
 # # Section 2.1 · Algorithm 1 is a kernel method
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the remark on kernels in Section 2.1.*
 #
-# Learning by regression needs a list of features, and from a width of a hundred on the list is too long to write down.
-# Can we learn without it?
+# Learning by regression needs a list of features, which is too long to write down for tokens with a hundred or more
+# entries. Can we learn without it?
 #
 # ## A tiny example
-# Inputs of one token with one entry have the feature $z^3$. For the inputs 2 and 3 the product of the features is
-# $8\cdot27=216$. We get it without features from the product of the tokens, $6$: it is $6^2\cdot6$.
+# An input of one token with a single entry $z$ has the feature $z^3$. For the inputs 2 and 3, the product of the
+# features is $8\cdot27=216$. We can also get it without features, from the product of the tokens, $6$: it is
+# $6^2\cdot6$.
 #
 # ## The paper states
 # <!-- claim linear-attention/remark-kernel -->
@@ -35,16 +36,16 @@
 #
 # $$\langle\mathcal X(Z),\mathcal X(Z')\rangle=\|Z^\top Z'\|_F^2\,\langle z_n,z'_n\rangle ,$$
 #
-# so Algorithm 1 runs at any width. The Gram matrix has the rank of $\Lambda_D$. For each input it shows whether the
-# data determine the output there, for models with $d^2$ heads. It can show $\lambda_{\min}(\Lambda_D)>0$ only from
-# $\psi$ samples on.
+# so Algorithm 1 runs at any width. The Gram matrix has the same rank as $\Lambda_D$. For each input, it shows whether
+# the data determine the output there, for models with $d^2$ heads. It can show $\lambda_{\min}(\Lambda_D)>0$ only with
+# at least $\psi$ samples.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A feature is an entry of $G=ZZ^\top$ times an entry of the last token. The product of two feature lists is therefore
-# $\langle G,G'\rangle\langle z_n,z'_n\rangle$, and least squares needs nothing else.
+# A feature is an entry of $G=ZZ^\top$ times an entry of the last token. The inner product of two feature lists is
+# therefore $\langle G,G'\rangle\langle z_n,z'_n\rangle$, and least squares needs only such products.
 #
 # <details><summary>Proof of the kernel form of Algorithm 1</summary>
 #
@@ -79,8 +80,8 @@
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters. We learn noisy labels of a random teacher twice, by features and by the kernel, from
-# few samples and from many.
+# You can change these parameters. We learn noisy labels of a random teacher twice, from features and from the kernel,
+# with few samples and with many.
 
 # %%
 import torch
@@ -125,12 +126,12 @@ for width, stream in zip(widths, streams(seed, len(widths)), strict=True):
 show.table(
     ["d", "samples", "rank of K", "rank of Λ", "kernel", "predictions", "as heads"],
     rows,
-    caption="Last three columns: relative differences of what the kernel and what the features give.",
+    caption="Last three columns: relative differences between the results of the kernel and of the features.",
 )
 
 # %% [markdown]
-# Both agree, and the result is linear attention again. At a width of 200 the features of one input would take 32
-# megabytes.
+# Both agree, and the result is again a layer of linear attention. At a width of 200, the features of one input would
+# take 32 megabytes.
 
 # %%
 first, second, third = streams(seed, 6)[3:]
@@ -146,8 +147,8 @@ print(f"d = {wide}: {psi(wide):,} features, rank {big.rank} of {samples} samples
 
 # %% [markdown]
 # ## How we checked
-# We compare kernel and features wherever both run, and at the large width require the labels back. As controls we leave
-# the last token out of the kernel, and take new inputs, which should lie outside the span of the samples.
+# We compare kernel and features wherever both run. At the large width, the fit must reproduce the labels. As controls
+# we leave the last token out of the kernel, and take new inputs, which should lie outside the span of the samples.
 
 # %%
 last_free = torch.einsum("isw,jtw->ijst", inputs, inputs).square().sum(dim=(-2, -1))
@@ -172,30 +173,34 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - Both ways drop what rounding alone leaves: singular values below $10^{-10}$ of the largest for the features, squared
-#   distances below $10^{-9}$ of the largest $k(Z,Z)$ for the kernel. Neither has a ridge.
-# - Predictions are compared on fresh inputs with one token more.
+# - Both methods discard what may be due to rounding: for the features, singular values below $10^{-10}$ of the
+#   largest; for the kernel $k$, squared distances below $10^{-9}$ of the largest $k(Z,Z)$. Neither uses ridge
+#   regularisation.
+# - We compare predictions on fresh inputs with one more token.
 #
 # </details>
 #
 # ## What to remember
 # - The kernel of Algorithm 1 is $\|Z^\top Z'\|_F^2\,\langle z_n,z'_n\rangle$.
-# - Its cost depends on the number of samples, and not on $d^3$.
+# - Its cost depends on the number of samples, and not on the $d^3$ features.
 # - For each input, the kernel shows whether the data determine the output.
 #
 # ## Exercises
 #
-# 1. *By hand.* Compute the kernel of an input with the tokens $(1,0)$, $(0,1)$ and of the single token $(1,1)$.
+# 1. *By hand.* Compute the kernel of two inputs: the first has the tokens $(1,0)$, $(0,1)$, the second the single
+#    token $(1,1)$.
 #    <details><summary>Solution</summary>
 #
-#    The products of the tokens are 1 and 1, so $\|Z^\top Z'\|_F^2=2$. The last tokens have the product 1. The kernel is
-#    2.
+#    The products of the tokens are 1 and 1, so $\|Z^\top Z'\|_F^2=2$. The inner product of the last tokens is 1. The
+#    kernel is 2.
 #
 #    </details>
-# 2. *Predict, then run.* Set `wide = 400`. How many more features are there, and do the labels come back?
+# 2. *Predict, then run.* Set `wide = 400`. How many more features are there, and does the fit still reproduce the
+#    labels?
 #    <details><summary>Solution</summary>
 #
-#    Eight times as many. The labels come back as exactly, because the Gram matrix has the same size.
+#    There are eight times as many. The fit reproduces the labels as accurately as before, because the Gram matrix has
+#    the same size.
 #
 #    </details>
 #

@@ -7,16 +7,16 @@
 # ---
 
 # %% [markdown]
-# # Section 6.1 · A random teacher, and what was searched
+# # Section 6.1 · A random teacher, and the settings that were searched
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.1 and Appendix D.1.*
 #
-# Before we can repeat an experiment, we need its data. Here a formula has factors that do not fit, and a scale can be
-# read in two ways. How much does this matter?
+# Before we can repeat an experiment, we need its data. In this experiment, the factors of a formula do not fit
+# together, and a scale can be read in two ways. How much does this matter?
 #
 # ## A tiny example
-# Let the parameters of the teacher be drawn with $1/\sqrt d$ at $d=4$. As a standard deviation this is 0.5. As a
-# variance it is a standard deviation of 0.71. Labels multiply such numbers, over many tokens, so small differences
-# grow.
+# Suppose that the parameters of the teacher are drawn from a distribution of scale $1/\sqrt d$, at $d=4$. If this is
+# the standard deviation, it is 0.5. If it is the variance, the standard deviation is 0.71. A label multiplies such
+# numbers, over many tokens, so small differences grow.
 #
 # ## The paper states
 # A *teacher* with one head labels random sequences at every position: at position $t$ it sees the first $t$ tokens.
@@ -59,12 +59,14 @@
 # <!-- /claim -->
 #
 # ## Why it is true
-# The Gram matrix of a prefix is the one before it plus the outer product of the new token, so one pass gives all
-# labels. A label contains one entry of $V$, one of $Q$ and three of the tokens. From deviation to variance, this
-# multiplies its variance by $\sqrt d\cdot\sqrt d\cdot\sqrt T^{\,3}=dT^{3/2}$.
+# The Gram matrix of a prefix is that of the previous prefix plus the outer product of the new token with itself, so
+# one pass gives all labels. Each term of a label contains one entry of $V$, one of $Q$ and three of the tokens.
+# Reading the scales as variances multiplies the variance of the labels by $\sqrt d\cdot\sqrt d\cdot\sqrt
+# T^{\,3}=dT^{3/2}$.
 #
 # ## See it run
-# You can change these parameters. We compare the labels with a reference that adds up single products for every prefix.
+# You can change these parameters. We compare the labels with a reference that adds up single products for every
+# prefix.
 
 # %%
 import torch
@@ -97,7 +99,7 @@ try:
     printed_shape = str(list(printed_labels(teacher, inputs).shape))
 except RuntimeError:
     printed_shape = "none, the factors do not fit"
-print(f"largest relative difference {gap:.2g}; shape of the labels by the printed formula: {printed_shape}")
+print(f"largest relative difference {gap:.2g}; shape of the labels by the paper's formula: {printed_shape}")
 
 # %%
 scales = ("deviation", "variance")
@@ -113,22 +115,23 @@ first = {scale: power(scale, 0, sequences).item() for scale in scales}
 
 # %%
 fig, axis = show.axes(1, 1, width=5.2, height=3.4)
+names = {"deviation": "standard deviation", "variance": "variance"}
 for scale, values in spread.items():
-    axis.hist(values.log10(), bins=30, alpha=0.7, label=f"1/√d as {scale}")
+    axis.hist(values.log10(), bins=30, alpha=0.7, label=f"1/√d as {names[scale]}")
     axis.axvline(torch.tensor(first[scale]).log10(), linestyle="--", color="grey")
 axis.set(xlabel="mean square of the labels, power of ten", ylabel="teachers")
 axis.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="scales",
-    caption="Mean square of the labels over many teachers, in the two readings of the printed Gaussian. The dashed "
-    "lines are the first teacher.",
+    caption="Mean square of the labels over many teachers, in the two readings of the paper's Gaussian. The dashed "
+    "lines mark the first teacher.",
     alt="Two histograms on a logarithmic axis of the same shape, more than three powers of ten apart.",
 )
 
 # %% [markdown]
-# Teachers differ by orders of magnitude. In the other reading the picture is the same, more than three powers of ten
-# away. We take the standard deviation.
+# Teachers differ by orders of magnitude. In the other reading, the histogram has the same shape but is more than
+# three powers of ten away. We take the standard deviation.
 
 # %%
 beyond = {
@@ -136,7 +139,7 @@ beyond = {
     for run, used in FIGURE_1_RUNS.items()
 }
 show.table(
-    ["hyperparameter", "printed", *FIGURE_1_RUNS],
+    ["hyperparameter", "in the paper", *FIGURE_1_RUNS],
     [
         [name, *[", ".join(map(str, values)) for values in (printed, *[used[name] for used in FIGURE_1_RUNS.values()])]]
         for name, printed in FIGURE_1.items()
@@ -145,14 +148,14 @@ show.table(
 )
 
 # %% [markdown]
-# The table shows what our notebooks run of Appendix D.1, on a laptop and at full size. Outside it are Adam, which the
-# text above the paper's table names; $d^2$ heads above 16; and numbers of heads that make one layer as large as its
-# rivals.
+# The table shows which settings of Appendix D.1 our notebooks run, on a laptop and at full size. We also run settings
+# outside it: Adam, which the text above the paper's table names; $d^2$ heads above 16; and numbers of heads that make
+# one layer as large as its rivals.
 #
 # ## How we checked
 # ### The task
-# We require the labels of every prefix, and that the paper's formula has no value. As a control we take the other
-# reading, whose labels should be much larger.
+# We require that the labels of every prefix are right, and that the paper's formula has no value. As a control we
+# take the other reading, whose labels should be much larger.
 
 # %%
 claim = Claim("linear-attention/task-6-1")
@@ -168,7 +171,7 @@ claim.verdict()
 
 # %% [markdown]
 # ### The search
-# We count the values of the table that no laptop run takes. Larger widths and batches are left to full size.
+# We count the values of the table that no laptop run uses. We leave larger widths and batches to full-size runs.
 
 # %%
 here = {run: used for run, used in FIGURE_1_RUNS.items() if run.endswith("laptop")}
@@ -189,19 +192,19 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - The optimiser has three names in the paper: SGD in Section 6.1, Adam above the table and AdamW in it. The last two
-#   differ by a weight decay, of which no value is given. We train with Adam, and heads also with AdamW, whose usual
-#   decay keeps every student away from the teacher ([Figure 1(a)](figure_1a_heads.ipynb)). Students with layers and the
-#   transformer are not trained with AdamW.
-# - The paper does not give the number of sequences, the number of epochs, the start of the students, or the seeds
-#   beyond "three runs".
-# - We judge what this book runs on a laptop, so the table is reproduced in part. Section 6.1 has $d^2$ heads for $d=2$
-#   and 4, and this book adds them for 8 and 16.
+#   differ by a weight decay, whose value the paper does not give. We train with Adam, and students with heads also
+#   with AdamW, whose usual decay keeps every student away from the teacher ([Figure 1(a)](figure_1a_heads.ipynb)). We
+#   do not train students with layers or the transformer with AdamW.
+# - The paper does not give the number of sequences, the number of epochs or the initial values of the students. About
+#   seeds it says only "three runs".
+# - We judge what this book runs on a laptop, so the table is reproduced in part. Section 6.1 uses $d^2$ heads for
+#   $d=2$ and 4, and this book adds $d^2$ heads for 8 and 16.
 #
 # </details>
 #
 # ## What to remember
-# - The task is clear once its formula has factors that fit.
-# - Standard deviation or variance: the variance of the labels changes by $dT^{3/2}$.
+# - The task is clear once the factors of its formula fit together.
+# - The two readings, standard deviation and variance, change the variance of the labels by the factor $dT^{3/2}$.
 # - Our runs cover all heads, layers and rates of the table, at the smaller widths.
 #
 # ## Exercises
@@ -209,13 +212,13 @@ claim.verdict()
 # 1. *By hand.* How large is the factor at $d=2$ and $T=100$?
 #    <details><summary>Solution</summary>
 #
-#    $2\cdot100^{3/2}=2000$, which takes a mean square of 0.010 to 20.
+#    The factor is $2\cdot100^{3/2}=2000$, which turns a mean square of 0.010 into 20.
 #
 #    </details>
 # 2. *Predict, then run.* Set `width = 8`. Are the histograms wider or narrower?
 #    <details><summary>Solution</summary>
 #
-#    Narrower: a label is a sum over more entries of the teacher, so teachers differ less.
+#    They are narrower: a label is a sum over more entries of the teacher, so teachers differ less.
 #
 #    </details>
 #

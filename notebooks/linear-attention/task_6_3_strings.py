@@ -14,8 +14,9 @@
 # step.
 #
 # ## A tiny example
-# An automaton has two states and one letter $a$, which exchanges the states. Its table is $(0\,a\,1)\,(1\,a\,0)$. On
-# the word $aa$ it runs from 0 to 1 and back, so a string is
+# An automaton has the states 0 and 1 and one letter, $a$, which exchanges the states. Its table is
+# $(0\,a\,1)\,(1\,a\,0)$. On the word $aa$ it goes from 0 to 1 and back to 0. The string consists of the table, the
+# word and this run:
 #
 # $$(0\,a\,1)\,(1\,a\,0)\ \#\ a\,a\ \#\ (0\,a\,1)\,(1\,a\,0).$$
 #
@@ -38,7 +39,7 @@
 # <!-- /claim -->
 #
 # ## Why it is true
-# A word of $L$ letters has the letters $w_0$ to $w_{L-1}$, and step $t$ reads $w_t$.
+# A word of $L$ letters consists of $w_0$ to $w_{L-1}$, and step $t$ reads $w_t$, so the last step reads $w_{L-1}$.
 #
 # ## See it run
 # You can change these parameters. We write strings and read them back.
@@ -86,11 +87,11 @@ print(f"{strings} strings of {form.length} tokens, {form.table} of them for the 
 print(" ".join("#" if token == form.vocabulary - 1 else str(token) for token in written[0].tolist()))
 
 # %% [markdown]
-# The first numbers are states, then come letters and the two brackets.
+# The smallest numbers denote states, the next ones letters, and then come the two brackets.
 #
 # ### What a full-size run would cost
-# Training takes about six operations per weight and token. We sum over all sizes of Appendix D.2 for one point of
-# Figure 3.
+# Training takes about six operations per weight and token. For one point of Figure 3, we add up all data set sizes of
+# Appendix D.2.
 
 # %%
 full = DecoderSize(form.vocabulary, FIGURE_3["width"][0], FIGURE_3["heads"][0], FIGURE_3["layers"][0])
@@ -119,12 +120,12 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the paper's model is out of reach of a laptop. We run nothing of it.
+# The paper's model is too large for a laptop, so we do not run it.
 #
 # ## How we checked
-# We require that every table, word and run is read back. As a control we change the rules of the start state, and we
-# make last triplets with the paper's letter $w_L$: neither should follow the table. A certificate writes the strings of
-# all automata of one size.
+# We require that every table, word and run is read back. As a control, we change the rules of the start state, and we
+# write last triplets with the paper's letter $w_L$: neither should follow the table. A certificate checks the strings
+# of all automata of one size.
 
 # %%
 corrupted = tables.clone()
@@ -157,29 +158,29 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - For the letter $w_L$ we draw words of $L+1$ letters.
-# - The size 12290 of Appendix D.2 fits neither the powers of two nor the multiples of 2048 around it, and is most
-#   likely a misprint of 12288. The table gets no verdict here.
+# - The size 12290 of Appendix D.2 is neither a power of two nor a multiple of 2048 like the sizes around it, and is
+#   most likely a misprint for 12288. This page gives no verdict on that table.
 #
 # </details>
 #
 # ## What to remember
-# - A string contains all that is needed to run an automaton by looking up.
+# - A string contains everything that is needed to run an automaton by look-ups.
 # - The paper's index range has one letter too many.
 # - One point of Figure 3 at full size takes years on one CPU core.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many tokens has the table of an automaton with 4 states and 4 letters?
+# 1. *By hand.* How many tokens does the table of an automaton with 4 states and 4 letters have?
 #    <details><summary>Solution</summary>
 #
-#    There are 16 rules of three tokens and two brackets, so 80.
+#    There are 16 rules, each of three tokens and two brackets, so there are 80 tokens.
 #
 #    </details>
 # 2. *Predict, then run.* Set `states = 2`. How often does the wrong last letter go unnoticed?
 #    <details><summary>Solution</summary>
 #
-#    In more than half of the strings. The letters $w_{L-1}$ and $w_L$ can be equal, and with two states two different
-#    letters often lead to the same state.
+#    It goes unnoticed in more than half of the strings. The letters $w_{L-1}$ and $w_L$ can be equal, and with two
+#    states two different letters often lead to the same state.
 #
 #    </details>
 #

@@ -10,10 +10,9 @@
 # # Algorithm 1 · A layer of linear attention is a linear regression
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 1 and 8, Sections 2 and 3, Appendices A and D.*
 #
-# We usually train attention by gradient descent, on a loss surface with many valleys, and where we end depends on
-# where we begin. Without the softmax there is a way around the surface: the heads enter the output through one table
-# of numbers, and the output is linear in this table. We can therefore fit the table by least squares, and read the
-# heads off it afterwards.
+# We usually train attention by gradient descent on a loss surface with many valleys, and where we end up depends on
+# where we start. Without the softmax, we can avoid this search. The heads enter the output only through one table of
+# numbers, in which the output is linear. We can therefore fit the table by least squares and then recover the heads.
 
 # %%
 import torch
@@ -33,8 +32,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Suppose every token is a single number. A head is then two numbers, $v$ and $q$. It reads two tokens $x$ and $z$ and
-# returns $vq\,(x^2+z^2)\,z$. We see three inputs with their labels:
+# Suppose every token is a single number. A head is then a pair of numbers, $v$ and $q$. It reads two tokens, $x$ and
+# $z$, and returns $vq\,(x^2+z^2)\,z$. We are given three inputs with their labels:
 #
 # | tokens $x$, $z$ | feature $(x^2+z^2)\,z$ | label |
 # | --- | --- | --- |
@@ -42,9 +41,9 @@ from bookpress.claims import schematic
 # | 2, 1 | 5 | 10 |
 # | 1, 2 | 10 | 20 |
 #
-# Every label is twice its feature, so we need $vq=2$. The mean squared error is $43\,(vq-2)^2$, since
-# $4+25+100=3\cdot43$. If we search for $v$ and $q$ themselves, we meet a flat point at $v=q=0$ and two separate curves
-# of solutions. If we search for the product $w=vq$, one division gives $w=2$.
+# Every label is twice its feature, so we need $vq=2$. The features have squares 4, 25 and 100, with mean 43, so the
+# mean squared error is $43\,(vq-2)^2$. If we search for $v$ and $q$ themselves, we find a flat point at $v=q=0$ and
+# two separate curves of solutions. If we search for the product $w=vq$, one division gives $w=2$.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -67,20 +66,21 @@ schematic.text(axis, (10.6, 0.5), "w = 2", schematic.BLUE, 9)
 show.figure(
     fig,
     name="product",
-    caption="The same loss twice. Left, over $v$ and $q$: the heads that fit are two curves (blue), and at the origin "
-    "(orange) the loss is flat without being smallest. Right, over the product $w = vq$: a parabola with one lowest "
-    "point.",
+    caption="The same loss in two sets of unknowns. Left: in the plane of $v$ and $q$, the heads that fit form two "
+    "curves (blue), and at the origin (orange) the loss is flat but not minimal. Right: as a function of the product "
+    "$w = vq$, the loss is a parabola with one minimum.",
     alt="Left, a plane with axes v and q, two branches of the hyperbola vq = 2 and an orange dot at the origin marked "
     "flat. Right, a parabola over the axis w = vq with its lowest point at 2.",
 )
 
 # %% [markdown]
-# We see one loss over two sets of unknowns. Over the heads it has many solutions and a point where gradient descent
-# stops too early. Over the product it has one solution, and no search is needed.
+# In terms of the product, the loss has a single minimum, and no search is needed.
 #
 # ## The paper states
 # ### The model
-# From now on a token is a column of $d$ numbers, and an input $Z$ has $n$ of them.
+# From now on a token is a column of $d$ numbers, and an input $Z$ is a matrix whose $n$ columns are tokens. A layer
+# has $H$ heads, $[H]$ is $\{1,\dots,H\}$, and head $h$ consists of two $d\times d$ matrices, $V_h$ and $Q_h$. The
+# parameters $\Theta$ are all these matrices.
 #
 # <!-- claim linear-attention/definition-mhla -->
 # <blockquote>
@@ -95,18 +95,18 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# In words: a head compares the last token with every token by $Q_h$, and adds up what $V_h$ makes of them, each with
-# the weight that the comparison gave. There is no softmax, no scaling and no mask, and the last token attends to itself
-# as well.
+# In words: with $Q_h$ a head compares the last token with every token, which gives each token a weight. It then
+# multiplies the tokens by $V_h$ and adds them up with these weights. There is no softmax, no scaling and no mask, and
+# the last token also attends to itself.
 #
 # ### The features
-# In single entries, output $a$ of a model is
+# Entry by entry, output $a$ of a model is
 #
 # $$\sum_{j,k,\ell} \Big(\sum_h V_h[a,j]\, Q_h[k,\ell]\Big)\, \langle z_j, z_k\rangle\, z_{\ell n} ,$$
 #
-# where $z_j$ is the row with the $j$-th entries of all tokens. The bracket depends on the heads alone. The rest, a
-# cubic *feature*, depends on the input alone. The paper puts the features into a matrix and the brackets into another,
-# the *head matrix*
+# where $z_j$ is the row with the $j$-th entries of all tokens, and $z_{\ell n}$ is entry $\ell$ of the last token.
+# The bracket depends only on the heads. The remaining factor, a cubic *feature*, depends only on the input. The paper
+# collects the features in one matrix, $\mathcal X(Z)$, and the brackets in another, the *head matrix*
 #
 # $$\mathcal{T}_\Theta = \sum_h \mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top .$$
 #
@@ -125,14 +125,18 @@ show.figure(
 # with the $a$-th block of $d$ rows of $\mathcal{T}_\Theta = \sum_h \mathrm{flat}(V_h)\, \mathrm{flat}(Q_h)^\top$,
 # flattened row by row.
 #
-# **What changed.** Read by the labels $(k,\ell)$, everything is right, and so is a Fold by labels. The matrices of Eqs.
-# 4, 8 and 68 list the columns with $k$ fastest, while Eq. 12 and line 8 of Algorithm 8 have $\ell$ fastest. With the
-# paper's matrices a fold by place returns every $Q_h$ transposed.
+# **What changed.** If we go by the labels $(k,\ell)$ of the columns, everything is right, also in Fold. However, the
+# matrices of Eqs. 4, 8 and 68 list the columns with $k$ varying fastest, while Eq. 12 and line 8 of Algorithm 8 let
+# $\ell$ vary fastest. With the paper's matrices, a Fold that goes by position returns every $Q_h$ transposed.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ### The algorithm
+# The data are $N$ inputs $Z_i$ with labels $y_i$. The matrix $X_{i,a}$ has $\mathcal X(Z_i)$ in its $a$-th block of
+# $d$ rows and 0 elsewhere, so $\langle W,X_{i,a}\rangle$ is output $a$ of a model with head matrix $W$. *Fold* turns
+# $d^2$ numbers into a $d\times d$ matrix.
+#
 # <!-- claim linear-attention/algorithm-1 -->
 # <blockquote>
 #
@@ -143,30 +147,31 @@ show.figure(
 # W=AB^\top=\sum_{i\in[\hat H]}A_iB_i^\top$ where $\hat H$ is the rank of $\hat W$. $V_h=\mathrm{Fold}(A_h)$ and
 # $Q_h=\mathrm{Fold}(B_h)$. Return: $\{V_h,Q_h\}_{h\in[\hat H]}$.
 #
-# **What is true.** Regress the labels on the cubic features, their columns with $\ell$ fastest, with a free matrix $W$
-# in the place of $\mathcal{T}_\Theta$; of all minimisers take the one of least norm. With $\hat W = \sum_h \sigma_h u_h
-# v_h^\top$ fold $\sqrt{\sigma_h} u_h$ into $V_h$ and $\sqrt{\sigma_h} v_h$ into $Q_h$ row by row.
+# **What is true.** Regress the labels on the cubic features, whose columns have $\ell$ varying fastest, with a free
+# matrix $W$ in place of $\mathcal{T}_\Theta$. Of all minimisers, take the one of least norm. With $\hat W = \sum_h
+# \sigma_h u_h v_h^\top$, fold $\sqrt{\sigma_h} u_h$ into $V_h$ and $\sqrt{\sigma_h} v_h$ into $Q_h$ row by row.
 #
-# **What changed.** The columns of Eq. 8 have $k$ fastest, which transposes every $Q_h$. Eq. 10 writes the minimiser as
-# if there were one. However, for $d \ge 2$ only the part of $W$ symmetric in $j$ and $k$ meets the data. We therefore
-# compare outputs, or coefficients $p(\Theta)$, and not matrices.
+# **What changed.** The columns of Eq. 8 have $k$ varying fastest, which transposes every $Q_h$. Eq. 10 writes the
+# minimiser as if there were only one. However, for $d \ge 2$ only the part of $W$ symmetric in $j$ and $k$ affects the
+# outputs. We therefore do not compare matrices, but outputs, or $p(\Theta)$, the coefficients of the distinct features.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** Among the matrices $W$ that are symmetric in $k$ and $\ell$ the minimiser is unique if
-# $\lambda_{\min}(\Lambda_D)>0$. Its heads are at most $d(d+1)/2$, and each $Q_h$ is symmetric.
+# **Beyond the paper.** Among the matrices $W$ that are symmetric in $k$ and $\ell$, the minimiser is unique if
+# $\lambda_{\min}(\Lambda_D)>0$, where $\Lambda_D$ is the second moment of the distinct features. It has at most
+# $d(d+1)/2$ heads, and each $Q_h$ is symmetric.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Each head contributes a column times a row to the head matrix, which has $d^2$ rows and $d^2$ columns. The output is
-# linear in this matrix, so the only thing that makes training hard is its rank: with $H$ heads it is at most $H$.
-# Algorithm 1 drops the constraint. It fits *any* matrix $W$, among which are the head matrices of all models, so the
-# loss of the best $W$ is no larger than that of any number of heads. And nothing is lost on the way back: a singular
-# value decomposition writes $W$ as a sum of at most $d^2$ columns times rows, and each of these is a head.
+# Each head contributes a column times a row to the head matrix, which is $d^2\times d^2$. The output is linear in
+# this matrix, so training is hard only because of its rank, which is at most $H$. Algorithm 1 drops this constraint.
+# It fits *any* matrix $W$, and the head matrices of all models are among these, so no number of heads has a lower
+# loss than the best $W$. Nothing is lost on the way back: a singular value decomposition (SVD) writes $W$ as a sum of
+# at most $d^2$ columns times rows, each of which is a head.
 
 # %%
 fig, axis = schematic.canvas(height=2.3)
@@ -193,11 +198,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see heads as the simplest matrices, those of rank 1. The regression may return any matrix, and every matrix is a
-# sum of such pieces.
+# Each head is a matrix of rank 1. The regression may return any matrix, and every matrix is a sum of such pieces.
 #
-# The solution is not unique. Since $\langle z_j, z_k\rangle = \langle z_k, z_j\rangle$, of the $d^3$ features only
-# $\psi = d^2(d+1)/2$ are distinct, and what is antisymmetric in $j$ and $k$ can be added to $W$ without changing any
+# The solution is not unique. Since $\langle z_j, z_k\rangle = \langle z_k, z_j\rangle$, only $\psi = d^2(d+1)/2$ of
+# the $d^3$ features are distinct, and we can add any part antisymmetric in $j$ and $k$ to $W$ without changing an
 # output. We take the matrix of least norm.
 #
 # <details><summary>Proof of Algorithm 1, as corrected</summary>
@@ -219,7 +223,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width of a token, from 2 to 4
@@ -237,9 +241,9 @@ def gaussian_tokens(count, tokens=n):
 
 # %% [markdown]
 # ### A layer and its features
-# We draw a layer with three heads and compute one output. Then we change the input or the heads in ways that should not
-# matter: the first $n-1$ tokens in reverse order, and $V_h$ multiplied by 3 while $Q_h$ is divided by 3. We also
-# compute the features of whole numbers, which are exact.
+# We draw a layer with three heads and compute one output. Then we make two changes that should not matter: we reverse
+# the first $n-1$ tokens, and we multiply $V_h$ by 3 while dividing $Q_h$ by 3. We also compute the features of whole
+# numbers, which are exact.
 
 # %%
 model, z = random_heads(3, d, source), gaussian_tokens(1)[0]
@@ -251,7 +255,7 @@ loops = cubic_features_by_loops(integers)
 
 # %% [markdown]
 # ### Learn a layer from its outputs
-# A teacher with a single head labels random inputs. Algorithm 1 sees the inputs and the labels, and nothing else.
+# A *teacher*, a model with a single head, labels random inputs. Algorithm 1 sees only the inputs and the labels.
 
 # %%
 teacher = random_heads(1, d, source)
@@ -270,19 +274,20 @@ show.table(
         ["distance of the head matrices", "", (learned.matrix - head_matrix(teacher)).norm()],
         ["distance of the coefficients", "", distance(literal, teacher)],
     ],
-    caption="The same function with another matrix. The coefficients are those of the distinct features.",
+    caption="The teacher and the learned layer: one function, two head matrices. The coefficients are those of the "
+    "distinct features.",
 )
 
 # %% [markdown]
-# We see two very different matrices. The teacher has one head, and Algorithm 1 returns nine. Yet the coefficients of
-# the distinct features agree, and these decide the output: the two layers are the same function. The norm of the
-# learned matrix is smaller, because it spreads every coefficient evenly over the pairs $j,k$ and $k,j$. The package
+# The two matrices are very different: the teacher has one head, and Algorithm 1 returns nine. Yet the coefficients of
+# the distinct features agree, and these determine the output, so the two layers are one function. The learned matrix
+# has the smaller norm, because it spreads every coefficient evenly over the pairs $j,k$ and $k,j$. Our package
 # returns the same function with six heads ([How many heads](heads_enough.ipynb)).
 #
 # ## How we checked
-# We compute the layer in three ways: by the two formulas of the definition and by a plain sum of single products. The
-# output must be of degree 3, and the changes that should not matter must not. As controls we reverse *all* tokens, and
-# multiply both $V_h$ and $Q_h$ by 3: each of these must change the output.
+# We compute the layer in three ways: with the two formulas of the definition, and as a plain sum of single products.
+# The output must be of degree 3, and must not react to the two changes above. As controls we reverse *all* tokens,
+# and multiply both $V_h$ and $Q_h$ by 3; each must change the output.
 
 # %%
 sizes_tried = [(d, n, 3), (2, 1, 1), (2, 3, 1), (3, 5, 2), (4, 7, 5)]
@@ -295,8 +300,8 @@ for width, length, heads in sizes_tried:
     last_column[size_tried] = relative_error(mhla(other, tried), sums[-1])
 
 # %% [markdown]
-# We also prove the definition for all models and inputs of one size: two sums of products that agree on enough whole
-# numbers agree everywhere.
+# We also prove that the formulas agree for all models and inputs of one size, because two sums of products that agree
+# on enough whole numbers agree everywhere.
 
 # %%
 claim = Claim("linear-attention/definition-mhla")
@@ -311,8 +316,8 @@ claim.certified("d = 3, n = 3: Eqs. 1 and 2 for all V, Q and inputs", certify_at
 claim.verdict()
 
 # %% [markdown]
-# Next we multiply features and head matrix entry by entry, and compare the sum with the output of the layer. The
-# paper's order of the columns should fail, and succeed once every $Q_h$ is transposed.
+# Next we multiply the features and the head matrix entry by entry, and compare the sum with the output of the layer.
+# The paper's order of the columns should fail, and should succeed once every $Q_h$ is transposed.
 
 
 # %%
@@ -325,7 +330,7 @@ transposed = Heads(model.values, model.queries.mT)
 printed_features = cubic_features(z, form="printed")
 
 # %% [markdown]
-# A certificate settles it for all models and inputs of one size.
+# A certificate proves the identity for all models and inputs of one size.
 
 # %%
 claim = Claim("linear-attention/definition-feature-map")
@@ -336,8 +341,8 @@ claim.certified("d = 3, n = 3: outputs by features, for all V, Q and inputs", ce
 claim.verdict()
 
 # %% [markdown]
-# Algorithm 1 must give the teacher's outputs on inputs that it has not seen. One control leaves the singular values on
-# one side, $v_h$ in place of $\sqrt{\sigma_h}v_h$, which rescales every head.
+# Algorithm 1 must give the teacher's outputs on inputs that it has not seen. One control uses the singular value on
+# one side only, $v_h$ in place of $\sqrt{\sigma_h}v_h$, which rescales every head.
 
 # %%
 printed = heads_from_matrix(literal_regression(tokens, labels, form="printed"))
@@ -350,7 +355,7 @@ by_letter = relative_error(learn(*few).matrix, literal_regression(*few))
 repaired = Heads(printed.values, printed.queries.mT)
 
 # %% [markdown]
-# Exact arithmetic settles, for every function at $d=3$, that the matrix we take is the one of smallest norm.
+# For every function at $d=3$, exact arithmetic proves that our matrix is the one of smallest norm.
 
 # %%
 claim = Claim("linear-attention/algorithm-1")
@@ -371,9 +376,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The feature matrices of the paper list their columns in another order than Algorithm 8 and the head matrix. If you
-# implement Eq. 8 as it is, every $Q_h$ is returned transposed. Eq. 10 speaks of *the* minimiser; there are infinitely
-# many for $d\ge2$, and it is the function that is the same for all of them, if the data determine it.
+# The paper's feature matrices list their columns in a different order from Algorithm 8 and the head matrix. If you
+# implement Eq. 8 as stated, every $Q_h$ is returned transposed. Eq. 10 speaks of *the* minimiser, although there are
+# infinitely many for $d\ge2$. All of them compute the same function if the data determine it.
 #
 # ## Also on this page
 # ### The loops that compute the features
@@ -388,23 +393,24 @@ claim.verdict()
 # z_j,z_k\rangle z_{\ell n_i}]$. Return: $\{\mathcal X_i\}_{i\in[N]}$ such that $\mathcal X_i$ is the matrix of Eq. 68.
 #
 # **What is true.** For every sample, three loops over $j$, $k$, $\ell$ from 0 on set $\mathcal{X}[j, k d + \ell] =
-# \langle z_j, z_k \rangle z_{\ell n}$. This order of the columns, $\ell$ fastest, fits the rest of the paper.
+# \langle z_j, z_k \rangle z_{\ell n}$. This order of the columns, in which $\ell$ varies fastest, fits the rest of the
+# paper.
 #
-# **What changed.** The matrix of Eq. 68, which line 13 returns, has $k$ fastest and contradicts line 8. With rows
-# counted from 1, as in line 3, $k d + \ell$ goes beyond $d^2$.
+# **What changed.** In the matrix of Eq. 68, which line 13 returns, $k$ varies fastest, which contradicts line 8. With
+# rows counted from 1, as in line 3, $k d + \ell$ goes beyond $d^2$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# We compare the package's features of whole numbers with the three loops, entry by entry. The matrix of Eq. 68 should
-# differ, and as a control so should the features of the tokens in reverse order.
+# We compare our features of whole numbers with the three loops, entry by entry. The matrix of Eq. 68 should differ
+# and so, as a control, should the features of the reversed tokens.
 
 # %%
 returned = cubic_features(integers, form="printed")
 backwards = cubic_features(integers.flip(0))
 
 # %% [markdown]
-# A certificate compares the features with the loops for all inputs of one size.
+# A certificate makes the same comparison for all inputs of one size.
 
 # %%
 claim = Claim("linear-attention/algorithm-8")
@@ -416,28 +422,28 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - The output of linear attention is linear in one matrix, to which every head adds a piece of rank 1.
+# - The output of linear attention is linear in one matrix, to which every head contributes a piece of rank 1.
 # - Without the constraint on the rank, training is least squares, and no search is needed.
 # - A singular value decomposition turns the solution into at most $d^2$ heads.
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $d=2$. Find two single heads with different head matrices, both with the first output $\langle z_1,
-#    z_2\rangle z_{1n}$ and the second output 0. Which head matrix with these outputs has the least norm?
+# 1. *By hand.* Let $d=2$. Find two single heads with different head matrices that both have the first output $\langle
+#    z_1, z_2\rangle z_{1n}$ and the second output 0. Which head matrix with these outputs has the least norm?
 #    <details><summary>Solution</summary>
 #
-#    The first output has $V[1,j]\,Q[k,\ell]$ before $\langle z_j, z_k\rangle z_{\ell n}$. We may take $j=1$, $k=2$:
-#    only $V[1,1]$ and $Q[2,1]$ are 1. Or $j=2$, $k=1$: only $V[1,2]$ and $Q[1,1]$ are 1. The two head matrices have a
-#    single entry 1 each, in different cells. Any weights $s$ and $1-s$ on these cells give the same outputs, and
-#    $s^2+(1-s)^2$ is smallest at $s=\frac12$: two entries $\frac12$, of rank 2, with the squared norm $\frac12$ instead
-#    of 1.
+#    In the first output, $\langle z_j, z_k\rangle z_{\ell n}$ has the coefficient $V[1,j]\,Q[k,\ell]$. We may take
+#    $j=1$, $k=2$, so that only $V[1,1]$ and $Q[2,1]$ are 1, or $j=2$, $k=1$, so that only $V[1,2]$ and $Q[1,1]$
+#    are 1. Each head matrix has a single entry 1, in different cells. Any weights $s$ and $1-s$ on these cells give
+#    the same outputs, and $s^2+(1-s)^2$ is smallest at $s=\frac12$. This matrix has two entries $\frac12$, rank 2,
+#    and the squared norm $\frac12$ instead of 1.
 #
 #    </details>
 # 2. *Predict, then run.* The teacher has one head. Set `d = 2`. How many heads does Algorithm 1 return?
 #    <details><summary>Solution</summary>
 #
 #    Four. The matrix of least norm spreads the teacher's coefficients over $j,k$ and $k,j$, and the result has full
-#    rank $d^2=4$. The function is the teacher's all the same.
+#    rank $d^2=4$. It still computes the teacher's function.
 #
 #    </details>
 #

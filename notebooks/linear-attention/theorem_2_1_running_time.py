@@ -10,9 +10,9 @@
 # # Theorem 2.1 · How long the regression takes
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Theorem 2.1, Section 2.1 and Appendix A.*
 #
-# A theorem on polynomial time should come with a clock. The paper bounds the time of its algorithm by a short product,
-# but of the decisive line it says only that this is a regression. Which solver keeps to that time? And does the answer
-# depend on the data?
+# A theorem on polynomial time should say how the time is spent. The paper bounds the time of its algorithm by a short
+# product, but about the decisive line it says only that this is a regression. Which solvers meet this bound? Does the
+# answer depend on the data?
 
 # %%
 import math
@@ -44,17 +44,17 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Suppose there are two unknowns, and the loss is $a^2+\frac14b^2$. We start at $a=4$, $b=8$ and walk down the gradient
-# $(2a, \frac12b)$ with steps of half its length. The first step takes $a$ to 0. However, $b$ keeps three quarters of
-# its size in every step:
+# Suppose there are two unknowns, $a$ and $b$, and the loss is $a^2+\frac14b^2$. We start at $a=4$, $b=8$, and each
+# step of gradient descent subtracts half of the gradient $(2a, \frac12b)$. The first step takes $a$ to 0. However,
+# $b$ keeps three quarters of its size in every step:
 #
 # | step | 0 | 1 | 2 | 3 | 4 |
 # | --- | --- | --- | --- | --- | --- |
 # | $a$ | 4 | 0 | 0 | 0 | 0 |
 # | $b$ | 8 | 6 | 4.5 | 3.4 | 2.5 |
 #
-# If the factor of $b^2$ were $\frac1{100}$, each step would keep 99 %. The remedy is to change the unit of $b$: in the
-# unknown $b'=\frac12b$ the loss is $a^2+b'^2$, and a single step reaches the minimum.
+# If the factor of $b^2$ were $\frac1{100}$, each step would keep 99 % of $b$. The remedy is to change the unit of
+# $b$: in terms of $b'=\frac12b$, the loss is $a^2+b'^2$, and a single step reaches the minimum.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -75,20 +75,21 @@ for left, stretch, name, points in ((4.6, 2, "b", path), (11.4, 1, "b′", [(4.0
 show.figure(
     fig,
     name="valley",
-    caption="Lines of equal loss over $b$ and $a$. Left, a valley that is longer than wide: after its first step "
-    "gradient descent creeps along it (orange). Right, in the unknown $b' = b/2$ the valley is round, and one step is "
-    "enough.",
+    caption="Lines of equal loss, with $b$ to the right and $a$ upwards. Left: the valley is longer than wide, and "
+    "after its first step gradient descent creeps along it (orange). Right: in terms of $b' = b/2$ the valley is "
+    "round, and one step is enough.",
     alt="Left, three ellipses with a path of arrows that drops to the long axis and then moves along it in ever "
     "shorter arrows. Right, three circles with one arrow to the centre.",
 )
 
 # %% [markdown]
-# We see that the number of steps depends on the shape of the valley, which comes from the scale of the data. The number
-# of examples and their width do not determine it.
+# The number of steps depends on the shape of the valley, which comes from the scale of the data. The number of
+# examples and their width do not determine it.
 #
 # ## The paper states
-# The regression has $N$ examples of at most $n_{\max}$ tokens with $d$ numbers each. Its features are the cubic ones of
-# [Algorithm 1](theorem_2_1_regression.ipynb); $\psi=d^2(d+1)/2$ of them are distinct. We count multiplications.
+# The regression has $N$ examples of at most $n_{\max}$ tokens with $d$ numbers each. Its features are the cubic ones
+# of [Algorithm 1](theorem_2_1_regression.ipynb), of which $\psi=d^2(d+1)/2$ are distinct. The loss may exceed its
+# minimum by $\varepsilon$. We measure time in multiplications.
 #
 # <!-- claim linear-attention/theorem-2-1-runtime -->
 # <blockquote>
@@ -103,10 +104,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Let $N \ge d^4/\varepsilon$ and $\varepsilon \le 1$. Then exact least squares keeps the time on
-# any data: by fast multiplication of rectangular matrices it takes $O(N(d^2 n_{\max} + d^4))$, in which there is no
-# $\varepsilon$. These conditions are those of the theorem's number of examples. For fewer, which its remark on the
-# training loss would allow, we do not judge the time.
+# **Beyond the paper.** Let $N \ge d^4/\varepsilon$ and $\varepsilon \le 1$. Then exact least squares is within the time
+# on any data: by fast multiplication of rectangular matrices it takes $O(N(d^2 n_{\max} + d^4))$, which does not depend
+# on $\varepsilon$. These conditions are those of the theorem's number of examples. We do not judge the time for fewer
+# examples, which the theorem's remark on the training loss would allow.
 #
 # *Solvers that we can run.* Conjugate gradients, preconditioned by the QR factorisation of a random sketch of the
 # features, end at most $\varepsilon$ above the smallest loss with probability $1 - \delta$ over the sketch, whatever
@@ -125,14 +126,15 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The theorem says that there *is* an algorithm with this running time, and exact least squares is
-# one. Its costly part is the product of the features with themselves. With the fastest known ways to multiply matrices
-# it takes $O(Nd^4)$, whatever the data. Nobody runs these ways, because they pay only for enormous matrices.
+# The theorem says that there *is* an algorithm with this running time, and exact least squares is one. Its costly
+# part is the product of the features with themselves. With the fastest known methods for multiplying matrices it
+# takes $O(Nd^4)$, whatever the data. Nobody uses these methods in practice, because they pay off only for enormous
+# matrices.
 #
-# What can we run? We remove the shape of the valley first. Add up the examples with random signs until only a few rows
-# are left: such a *sketch* has nearly the same valley. A QR factorisation of the sketch gives a triangle $R$, and in
-# the unknowns that $R$ defines the valley is nearly round. Conjugate gradients, a faster relative of gradient descent,
-# then need a few steps for each further digit.
+# What can we run? We first make the valley round. If we add up the examples with random signs until only a few rows
+# are left, this *sketch* has nearly the same valley. A QR factorisation of the sketch gives a triangular matrix $R$,
+# and in the unknowns that $R$ defines, the valley is nearly round. Conjugate gradients, a faster relative of gradient
+# descent, then need only a few steps for each additional digit.
 #
 # <details><summary>Proof of Theorem 2.1, running time</summary>
 #
@@ -235,7 +237,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 n = 6  # tokens of an input, at least 2
@@ -249,11 +251,12 @@ before = torch.rand(14_777, generator=source, dtype=torch.float64)
 
 # %% [markdown]
 # ### Gradient descent
-# The first solver that comes to mind has a time of the shape of the paper's bound. We descend on Eq. 10 from $W=0$. One
-# step multiplies all features with $W$, and all residuals with the features: $d^4$ multiplications each per example.
-# `torch` itself counts them. The bound on the number of steps is $1+\lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$,
-# which contains $1/\varepsilon$ and a number that the paper's bound does not have: $\lambda_{\max}$ is the largest
-# eigenvalue of the second moment of the features, and $W^\star$ the solution of least norm.
+# The time of gradient descent has the form of the paper's bound. We apply it to Eq. 10, starting from $W=0$. One step
+# multiplies all features by $W$, and all residuals by the features: $d^4$ multiplications each per example, which
+# `torch` itself counts. Let $\lambda_{\max}$ be the largest eigenvalue of the second moment of the features, and
+# $W^\star$ the solution of least norm. The number of steps is at most
+# $1+\lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$, which contains $1/\varepsilon$, and a number that the paper's
+# bound does not have.
 
 # %%
 counted = {}
@@ -267,7 +270,7 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 
 # %% [markdown]
 # How many steps does it take? The labels are the signs of the last token, divided by $\sqrt d$, so that the loss is 1
-# at the start. We scale the last entry of every token by 1, 0.3 or 0.1, which stretches the valley.
+# at the start. We multiply the last entry of every token by 1, 0.3 or 0.1, which stretches the valley.
 
 # %%
 scalings, accuracies = (1.0, 0.3, 0.1), [10.0**-power for power in range(1, 6)]
@@ -300,19 +303,19 @@ show.figure(
     fig,
     name="steps",
     caption="Steps until the loss is within ε of the smallest, at $d = 3$, and their bounds (dashed). Dotted: the "
-    "steps for which the paper's time leaves room.",
+    "number of steps that fits into the paper's time.",
     alt="Steps against accuracy on logarithmic axes. Three curves rise to the left below dashed lines of slope minus "
     "one; the smaller the last entries, the higher the curve. A dotted line runs between the upper two at small ε.",
 )
 
 # %% [markdown]
-# We see that the number of steps grows as the last entries shrink. It stays below its bound. With entries scaled by
-# 0.1, however, it exceeds the room that the paper's time leaves. In all, gradient descent takes the paper's time
+# The number of steps grows as the last entries shrink. It stays below its bound. With entries scaled by 0.1, however,
+# it exceeds the number that fits into the paper's time. Up to a constant, gradient descent takes the paper's time
 # multiplied by $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where this factor is above 1.
 #
 # ### Exact least squares
-# The direct solver has no steps to count. With the classical product of matrices its time is a formula. Relative to the
-# paper's time we evaluate it for widths up to 256.
+# The direct solver has no steps to count. With the classical product of matrices, its time is a formula. We evaluate
+# this time, relative to the paper's time, for widths up to 256.
 
 
 # %%
@@ -336,8 +339,8 @@ direct = {
 # $\varepsilon$ and large $d$ it is not, because of the terms $Nd^6$ and $d^9$ of the classical product.
 #
 # ### A sketch first
-# The third solver adds the examples up, with random signs, to $8\psi$ rows, each example to four of them. We scale the
-# last entries down to a thousandth of the others, which makes some features $10^{-9}$ times as large as others.
+# The third solver adds each example, with random signs, to four of $8\psi$ rows. We scale the last entries down to a
+# thousandth of the others, which makes some features $10^{-9}$ times as large as others.
 
 
 # %%
@@ -377,17 +380,17 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the scale does not matter any more. The condition number says how far the valley is from round; it stays
-# near 2, and the number of steps depends on the accuracy alone.
+# The scale no longer matters. The condition number says how far the valley is from round; it stays near 2, and the
+# number of steps depends only on the accuracy.
 #
 # ## How we checked
-# We require what the proof promises: a condition number of at most 4, a loss within $\varepsilon$ of the smallest after
-# the proof's number of steps, and a number of multiplications within $Nd^4n/\varepsilon$, with the classical product in
-# the factorisation. Inputs with a single token, whose features depend on one another, must work as well.
+# We require what the proof promises: a condition number of at most 4, a loss within $\varepsilon$ of the smallest
+# after the proof's number of steps, and a number of multiplications within $Nd^4n/\varepsilon$, with the classical
+# product in the factorisation. Inputs with a single token, whose features are linearly dependent, must also work.
 #
-# As a control we take the sketch away. The same number of conjugate gradient steps should then end more than
-# $\varepsilon=10^{-5}$ above the smallest loss, at $d=3$ and $4$. At $d=2$ there are six features, and conjugate
-# gradients finish after six steps on any of them. As a second control, gradient descent on the badly scaled data should
+# As a control, we leave out the sketch. The same number of conjugate gradient steps should then end more than
+# $\varepsilon=10^{-5}$ above the smallest loss, at $d=3$ and $4$. At $d=2$ there are only six features, and conjugate
+# gradients finish after six steps on any data. As a second control, gradient descent on the badly scaled data should
 # not be within twice the paper's time.
 
 # %%
@@ -436,32 +439,33 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The proof names no solver and gives no argument for the time, so there is nothing of it to check. Its time,
+# The proof names no solver and gives no argument for the time, so there is no proof to check. Its time,
 # $O(d^4N/\varepsilon)$, does not count the computation of the features, for which the theorem has the factor
 # $n_{\max}$. We assume $N\ge d^4/\varepsilon$, as many examples as the theorem requires, and $\varepsilon\le1$.
 #
 # ## What to remember
-# - Least squares within the paper's time exists, for all data, but with a matrix product that nobody runs.
-# - Gradient descent is as slow as the valley of the loss is long, and the scale of the data decides this.
-# - A random sketch makes the valley round, and then a few steps per digit suffice.
+# - Exact least squares takes the paper's time on all data, but only with a matrix product that nobody uses in
+#   practice.
+# - Gradient descent is slow if the valley of the loss is long, which depends on the scale of the data.
+# - A random sketch makes the valley nearly round, and then a few steps per digit suffice.
 #
 # ## Exercises
 #
-# 1. *By hand.* In the tiny example let the loss be $a^2+\frac1{100}b^2$ and $b=1$ at the start. About how many steps
-#    does $b$ need to fall below $\frac12$, if each keeps 99 %? How many if the unit of $b$ is changed?
+# 1. *By hand.* In the tiny example, let the loss be $a^2+\frac1{100}b^2$ and $b=1$ at the start. About how many steps
+#    does $b$ need to fall below $\frac12$, if each step keeps 99 %? How many steps if we change the unit of $b$?
 #    <details><summary>Solution</summary>
 #
-#    $0.99^k<\frac12$ for $k>\ln2/0.01005\approx69$ steps. With $b'=\frac1{10}b$ the loss is $a^2+b'^2$, and one step
-#    reaches the minimum.
+#    We need $0.99^k<\frac12$, which holds for $k>\ln2/0.01005\approx69$ steps. With $b'=\frac1{10}b$ the loss is
+#    $a^2+b'^2$, and one step reaches the minimum.
 #
 #    </details>
 # 2. *Predict, then run.* The inputs have six tokens. Set `n = 20`. On the badly scaled data, does gradient
 #    descent come closer to the paper's time, or does it move away? Look at the second control.
 #    <details><summary>Solution</summary>
 #
-#    It comes closer: the multiplications are 18 times the paper's time, and 32 times for six tokens. The paper's time
-#    grows with $n_{\max}$. The number of steps grows as well, but less.
+#    It comes closer: gradient descent takes 18 times the paper's time, compared with 32 times for six tokens. The
+#    paper's time grows with $n_{\max}$. The number of steps also grows, but less.
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb), because we still have to ask when all fits are the same function.
+# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb), because we do not yet know when all fits are the same function.

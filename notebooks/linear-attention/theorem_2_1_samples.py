@@ -10,9 +10,9 @@
 # # Theorem 2.1 · How many examples the regression needs
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Theorem 2.1, Sections 2.1 and 3, Appendix A.*
 #
-# How many labelled sequences must we see before we can trust a fitted layer on new ones? If the labels are exact, as
-# many as there are unknowns. If they are noisy, the error should fall like one over the number of examples. We look at
-# when it does, and at inputs for which a single example can spoil the fit.
+# How many labelled sequences must we see before we can trust a fitted layer on new ones? If the labels are exact, we
+# need as many as there are unknowns. If they are noisy, the error should fall in inverse proportion to the number of
+# examples. We ask when it does, and for which inputs a single example can spoil the fit.
 
 # %%
 import math
@@ -35,16 +35,16 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Suppose a model has one feature $x$ and one unknown $w$, and predicts $wx$. The labels are all 1. Least squares takes
-# $w=\frac{\sum xy}{\sum x^2}$:
+# Suppose a model has one feature $x$ and one unknown $w$, and predicts $wx$. All labels $y$ are 1. Least squares
+# gives $w=\frac{\sum xy}{\sum x^2}$:
 #
 # | examples, as (feature, label) | $\sum xy$ | $\sum x^2$ | $w$ |
 # | --- | --- | --- | --- |
 # | (1, 1), (2, 1), (3, 1) | 6 | 14 | 0.43 |
 # | the same and (10, 1) | 16 | 114 | 0.14 |
 #
-# No line through the origin fits three equal labels, so a residual remains. One example with a large feature then
-# decides the fit, although its label is as small as the others. How often such examples occur depends on the
+# No line through the origin fits all three equal labels, so residuals remain. One example with a large feature then
+# dominates the fit, although its label is as small as the others. How often such examples occur depends on the
 # distribution of the *inputs*.
 
 # %%
@@ -66,21 +66,22 @@ schematic.text(axis, (12.2, 2.85), "w = 0.14", schematic.VERMILION, 9, "left")
 show.figure(
     fig,
     name="leverage",
-    caption="Four examples with the label 1. The blue line is the best fit to the three blue ones. The orange example "
-    "at $x = 10$ turns it into the orange line.",
+    caption="Four examples with the label 1. The blue line is the best fit to the three blue examples. With the "
+    "orange example at $x = 10$, the best fit becomes the orange line.",
     alt="Points at x = 1, 2, 3 and 10, all at height 1. A steep blue line from the origin runs among the first three, "
     "a flat orange line below them towards the fourth.",
 )
 
 # %% [markdown]
-# The far example pulls the orange line towards itself, and the line misses the other three by 0.6 to 0.9. With features
-# that have a bounded spread such examples are rare, and averages win. With heavy tails they keep coming, however many
-# examples we collect.
+# The fourth example pulls the orange line towards itself, and the line misses the other three by 0.6 to 0.9. If the
+# features have a bounded spread, such examples are rare, and the average outweighs them. With heavy tails they keep
+# occurring, however many examples we collect.
 #
 # ## The paper states
-# Linear attention is linear in its cubic features, as we saw for [Algorithm 1](theorem_2_1_regression.ipynb). There are
-# $\psi = d^2(d+1)/2$ distinct ones, and $\mathcal{H}(Z)$ lists them. Their second moment is $\Lambda =
-# \mathbb{E}\,\mathcal{H}\mathcal{H}^\top$. The *risk* of a model is its mean squared error on new data.
+# Linear attention with tokens of $d$ numbers is linear in its cubic features, as we saw for [Algorithm
+# 1](theorem_2_1_regression.ipynb). The vector $\mathcal{H}(Z)$ lists the $\psi = d^2(d+1)/2$ distinct features of an
+# input $Z$. Their second moment is $\Lambda = \mathbb{E}\,\mathcal{H}\mathcal{H}^\top$. The *risk* of a model is its
+# mean squared error on new data, and $\Omega_H$ contains the models with $H$ heads.
 #
 # <!-- claim linear-attention/theorem-2-1 -->
 # <blockquote>
@@ -93,8 +94,8 @@ show.figure(
 # E[\|\mathrm{MHLA}_\Theta(Z)-y\|^2]\le\epsilon$ (3) with sample complexity
 # $N=O\big(\frac1\epsilon(d^4+\log(\delta^{-1}))\big)$.
 #
-# **What is true.** *Training loss.* On any data Algorithm 1 returns at most $d^2$ heads with the smallest training loss
-# that any number of heads can reach.
+# **What is true.** *Training loss.* On any data, Algorithm 1 returns at most $d^2$ heads with the smallest training
+# loss that any number of heads can reach.
 #
 # *Risk.* Let the whitened features $x = \Lambda^{-1/2}\mathcal{H}(Z)$ have fourth moments of at most $K^2$ in every
 # direction, and let $N \ge 100 K^2 (\psi + \log\frac4\delta)$. With probability $1 - \delta$ the risk exceeds the
@@ -113,8 +114,8 @@ show.figure(
 # $\pm1$: we prove that at $d=n=1$, with inputs scaled by a Pareto distribution of index 7, the excess risk falls only
 # as $N^{-2/7}$. Under our condition the sum $\frac1\epsilon(d^4+\log\frac1\delta)$ is right for a model's outputs with
 # Gaussian noise, and for bounded residuals and inputs up to the term with $\log^2\frac2\delta$; for other labels fourth
-# moments alone give no logarithm. Its proof by "classical results in VC theory" does not apply: the squared loss is
-# unbounded.
+# moments alone give no logarithm. The paper's proof by "classical results in VC theory" does not apply, because the
+# squared loss is unbounded.
 #
 # <details><summary>Slips (5)</summary>
 #
@@ -122,7 +123,7 @@ show.figure(
 #   $\varepsilon$ above the smallest loss; with exact least squares the two are equal, and Eq. 32 holds without
 #   $\varepsilon$.
 # - The second line of Eq. 33 lacks $e_a^\top$.
-# - The minimum over $\Omega_H$ in Eq. 3 is an infimum, which no model need reach (see Eq. 13).
+# - The minimum over $\Omega_H$ in Eq. 3 is an infimum, which need not be attained (see Eq. 13).
 # - Section 3 says that the algorithm can recover "the optimal parameter". It finds one of many.
 # - Eqs. 12 and 31 have indices from $00$ to $dd$; they run over $d$ values. The number of coefficients that data can
 #   determine is $d\,\psi = d^3(d+1)/2$.
@@ -145,15 +146,16 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# *Training loss.* Every model is one of the matrices among which the regression chooses, and every matrix is a model
-# with at most $d^2$ heads.
+# *Training loss.* The regression chooses among all matrices. Every model is such a matrix, and every matrix is a
+# model with at most $d^2$ heads.
 #
-# *Exact labels.* Each example is one equation for the $\psi$ unknowns of each output. For typical inputs $\psi$ of them
-# are independent, so $\psi$ examples suffice and $\psi-1$ do not.
+# *Exact labels.* Each example is one equation for the $\psi$ unknowns of each output. For typical inputs, $\psi$ of
+# these equations are independent, so $\psi$ examples suffice and $\psi-1$ do not.
 #
-# *Noisy labels.* There are $d\psi$ unknowns in all. If the examples represent the inputs well, each unknown contributes
-# $\sigma^2/N$ to the risk, so the excess is about $\sigma^2d\psi/N$, and $d\psi\le d^4$. The moment condition ensures
-# that they do: no direction of the features is dominated by a few rare, huge examples.
+# *Noisy labels.* There are $d\psi$ unknowns in all. If the $N$ examples represent the inputs well, noise of variance
+# $\sigma^2$ adds $\sigma^2/N$ to the risk for each unknown, so the excess is about $\sigma^2d\psi/N$, where $d\psi\le
+# d^4$. The moment condition ensures that the examples are representative: a few rare, huge examples dominate no
+# direction of the features.
 #
 # <details><summary>Proof of Theorem 2.1: the least loss, the threshold and the rate</summary>
 #
@@ -288,7 +290,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width of a token, from 2 to 4
@@ -309,7 +311,7 @@ def gaussian_tokens(count, tokens=n):
 
 
 # %% [markdown]
-# The teacher and its inputs are those of the page on Algorithm 1, which makes three draws before them.
+# The teacher and its inputs are those of the page on Algorithm 1.
 
 # %%
 before = [
@@ -324,9 +326,9 @@ target = mhla(teacher, fresh)
 # %% [markdown]
 # ### The best training loss
 # First the labels are pure noise, so no model fits them. We train models with $1$, $2$, $d$ and $d^2$ heads by damped
-# Gauss–Newton steps from several starts, until the loss no longer falls, and compare their losses with Algorithm 1. We
-# also solve the regression as the paper writes it, with $d^4$ unknowns, and as $d$ regressions with $d^3$ unknowns
-# each.
+# Gauss–Newton steps from several starts until the loss no longer falls, and compare their losses with that of
+# Algorithm 1. We also solve the regression as the paper writes it, with $d^4$ unknowns, and as $d$ regressions with
+# $d^3$ unknowns each.
 
 # %%
 noise_tokens = gaussian_tokens(samples)
@@ -348,8 +350,8 @@ other_ways = {
 
 # %% [markdown]
 # ### Exact labels
-# Next the labels come from the teacher. We learn from $N$ examples, for $N$ around $\psi$, and test on fresh inputs. We
-# also learn once from inputs of different lengths, from 2 to 9 tokens.
+# Next the labels come from the teacher. We learn from $N$ examples, with $N$ near $\psi$, and test on fresh inputs.
+# We also learn once from inputs whose lengths vary from 2 to 9 tokens.
 
 
 # %%
@@ -374,25 +376,27 @@ bottom.set(xlabel="samples N", ylabel="relative test error", title=f"ψ = {psi(d
 show.figure(
     fig,
     name="threshold",
-    caption="Top, noise as labels: the training loss of fits by heads, one dot per start. $d^2$ heads reach "
-    "Algorithm 1, fewer heads do not. Bottom, exact labels: the test error falls to rounding at $N = \\psi$ (dashed).",
+    caption="Top, noise as labels: how far the training loss stays above that of Algorithm 1, with one dot per "
+    "start. Only $d^2$ heads reach it. Bottom, exact labels: at $N = \\psi$ (dashed) the test error falls to "
+    "rounding level.",
     alt="Top: dots of the loss above Algorithm 1 for four numbers of heads; those of d squared heads are at rounding. "
     "Bottom: the test error against the number of samples drops by many powers of ten at N equal to psi.",
 )
 
 # %% [markdown]
-# No number of heads reaches a lower loss than Algorithm 1, and $d^2$ heads meet it. With exact labels there is nothing
-# between failure and success: one example fewer than $\psi$ leaves an error that we can see, and with $\psi$ the
-# function is known to the last digits.
+# No number of heads reaches a lower loss than Algorithm 1, and $d^2$ heads match it. With exact labels the change is
+# abrupt: one example fewer than $\psi$ leaves a large error, and with $\psi$ examples the function is known to the
+# last digits.
 #
 # ### Noisy labels
-# Now we measure the excess risk for $32\psi$ to $256\psi$ examples, with four kinds of data:
+# Now we measure the *excess risk*, the risk above that of the best model, for $32\psi$ to $256\psi$ examples and four
+# kinds of data:
 #
-# - *Gaussian noise*: a teacher's labels and noise of variance 1.
-# - *Labels ±1*: the signs of the last token, which no model gives. They are bounded.
+# - *Gaussian noise*: a teacher's labels plus noise of variance 1.
+# - *Labels ±1*: the signs of the last token. They are bounded, and no model produces them.
 # - *Labels ±1, heavy inputs*: the same, but each input is multiplied by a number from a Pareto distribution of
-#   index 7. Inputs have moments up to the sixth, and all variances are finite. However, the best model has residuals as
-#   large as the features, and the mean of residual² · feature² is infinite.
+#   index 7. The inputs have moments up to the sixth, so all variances are finite. However, the best model has
+#   residuals as large as the features, and the mean of residual² · feature² is infinite.
 # - *Cauchy noise*: noise without a variance, as a control.
 
 # %%
@@ -406,8 +410,8 @@ laws = {
 risks = {name: excess_risks(d, n, sizes, repetitions, seed, *law) for name, law in laws.items()}
 
 # %% [markdown]
-# On logarithmic axes a rate $N^{-r}$ is a line whose exponent is $-r$. Ten groups of data sets give ten fits of it, and
-# so an interval, for the mean, the median and the 90 % quantile.
+# On logarithmic axes a rate $N^{-r}$ is a line of slope $-r$. We fit this exponent in ten groups of data sets, for
+# the mean, the median and the 90 % quantile, and obtain an interval for each.
 
 
 # %%
@@ -438,23 +442,24 @@ axis.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="rate",
-    caption="The median excess risk for four kinds of data. Dashed: $d\\psi/N$, the risk of Gaussian noise.",
+    caption="The median excess risk for four kinds of data. Dashed: $d\\psi/N$, which we expect for Gaussian noise.",
     alt="Excess risk against the number of samples on logarithmic axes. Gaussian noise runs along the dashed line and "
     "labels of plus and minus 1 parallel to it. With heavy inputs the curve is flatter, and that of Cauchy noise stays "
     "high.",
 )
 
 # %% [markdown]
-# Gaussian noise falls along $d\psi/N$, with the constant as well as the rate, and the labels ±1 fall parallel to it.
-# With heavy-tailed inputs and the same bounded labels, the exponent is only about half as large. With more examples
-# such inputs can slow the fall further; at $d=n=1$ we prove the exponent $-\frac27$. Cauchy noise does not fall.
+# For Gaussian noise the excess risk follows $d\psi/N$ in constant and rate, and for the labels ±1 it falls parallel
+# to this line. With heavy-tailed inputs and the same bounded labels, the exponent is only about half as large. With
+# more examples such inputs can slow the fall further; at $d=n=1$ we prove the exponent $-\frac27$. With Cauchy noise
+# the risk does not fall.
 #
 # ### Rare bad luck
-# How much worse is the fit in the worst data set of a hundred, or of a thousand? If the bound grew like $1/\delta$, as
-# Markov's inequality has it, it would be ten times worse each time. We prove that it grows like $\log\frac1\delta$ for
-# bounded inputs and labels. To test the proved numbers we take inputs of two tokens with two entries, each
-# $-1$, 0 or 1. There are 81 such inputs, so that all moments are exact, and a data set of any size is a draw of 81
-# counts. The labels are again the signs of the last token.
+# How much worse is the fit in the worst data set of a hundred, or of a thousand? Let $\delta$ be the fraction of data
+# sets that are worse. If the bound grew like $1/\delta$, as Markov's inequality gives, it would be ten times larger
+# each time. We prove that it grows like $\log\frac1\delta$ for bounded inputs and labels. To test our bounds we take
+# inputs of two tokens with two entries, each $-1$, 0 or 1. There are only 81 such inputs, so all moments are exact.
+# The labels are again the signs of the last token.
 
 # %%
 failure = 0.01
@@ -493,13 +498,13 @@ show.table(
 )
 
 # %% [markdown]
-# With each further power of ten in $\delta$ the excess risk grows by about as much again, as a logarithm does. The
-# proved bound is generous: a hundredth of its number of samples suffices here.
+# Each time $\delta$ falls by a factor of ten, the excess risk grows by about the same amount, as a logarithm does.
+# The proved bound is generous: a hundredth of its number of samples suffices here.
 #
 # ## How we checked
-# We require the exponents of the first two kinds to be $-1$ within 0.2, and compare $N$ times the mean excess risk with
-# $d\psi$ at three widths. The paper's form, without a condition on the inputs, should fail for heavy inputs, and as a
-# control the rate should fail for Cauchy noise.
+# We require exponents within 0.2 of $-1$ for the first two kinds of data, and compare $N$ times the mean excess risk
+# with $d\psi$ at three widths. The paper's version, which has no condition on the inputs, should fail for heavy
+# inputs. As a control, the rate should fail for Cauchy noise.
 
 # %%
 light = ("Gaussian noise", "labels ±1")
@@ -556,23 +561,23 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - The bounds that we prove have generous constants. For Gaussian inputs they require $100K^2(\psi+\log\frac4\delta)$
-#   examples with $K=27$, hundreds of times as many as we draw. For the 81 inputs, $K^2$ is at most the largest
-#   eigenvalue of the fourth moments, and we draw as many examples as the proof requires.
-# - On labels that no model fits, Eq. 33 to the letter is false for every $\varepsilon$ below the loss of least squares.
-#   We tried $\varepsilon=0.1$.
+#   examples with $K=27$, hundreds of times as many as we draw. For the 81 inputs, we take for $K^2$ the largest
+#   eigenvalue of the matrix of fourth moments, which bounds it, and draw as many examples as the proof requires.
+# - On labels that no model fits, Eq. 33, read literally, is false for every $\varepsilon$ below the loss of least
+#   squares. We tried $\varepsilon=0.1$.
 #
 # </details>
 #
 # ## Where the paper differs
-# The theorem has no condition on the inputs, and it needs one. "Classical results in VC theory", to which the paper
-# refers, are on bounded losses; the squared error is not bounded. With bounded fourth moments the number of examples is
-# the paper's, sum and logarithm included, for a model's outputs with Gaussian noise, and nearly so for bounded
-# residuals and inputs; for other labels fourth moments alone give no logarithm. In its proof, Eq. 33 bounds the
+# The theorem has no condition on the inputs, but it needs one. The paper refers to "classical results in VC theory",
+# which concern bounded losses; the squared error is not bounded. With bounded fourth moments, the paper's number of
+# examples is right, including the logarithm, for a model's outputs with Gaussian noise, and nearly right for bounded
+# residuals and inputs. For other labels, fourth moments alone give no logarithm. In its proof, Eq. 33 bounds the
 # training loss itself, whereas the text bounds its distance from the smallest loss.
 #
 # ## What to remember
-# - With exact labels $\psi=d^2(d+1)/2$ examples determine the function, and one fewer does not.
-# - With noise of variance $\sigma^2$ the excess risk is about $\sigma^2d\psi/N$, a constant that grows as $d^4$.
+# - With exact labels, $\psi=d^2(d+1)/2$ examples determine the function, and one fewer does not.
+# - With noise of variance $\sigma^2$, the excess risk is about $\sigma^2d\psi/N$, where $d\psi$ grows like $d^4/2$.
 # - The rate requires inputs without heavy tails, because a few huge inputs can decide the fit.
 #
 # ## Exercises

@@ -86,16 +86,16 @@ schematic.text(axis, (12.9, 3.25), "output\nbecomes\ninput", schematic.BLUE, ali
 show.figure(
     fig,
     name="one-pass",
-    caption="One pass of the tiny example. Each box stands for a column of the input, or for a few. Blue above: what "
-    "the pass reads; blue below: what it writes.",
+    caption="One pass of the tiny example. Each box stands for one column of the input or for several. Blue above: "
+    "what the pass reads. Blue below: what it writes.",
     alt="Two rows of boxes, the input above and the output below, each with a scratchpad, three memory cells and three "
     "instructions; a box for the transformer between them, and an arrow from the output back to the input.",
 )
 
 # %% [markdown]
-# We see that a pass changes only the counter and one cell of memory. The program goes through unchanged, and the output
-# has the form of an input, so we can loop. The machine multiplies with a softmax that is nearly linear. Its result 12
-# is therefore right only to about $10^{-5}$, and no product on this page is exact.
+# We see that a pass changes only the counter and one cell of memory. The program passes through unchanged, and the
+# output has the form of an input, so we can feed it back. The machine multiplies with a softmax that is nearly
+# linear. Its result 12 is therefore right only to about $10^{-5}$, and no product on this page is exact.
 #
 # ## The paper states
 # <!-- claim looped-transformers/remark-one-frozen -->
@@ -122,9 +122,9 @@ show.figure(
 # block that the instruction names, writes it to memory, and sets the counter. Attention finds a column by comparing
 # addresses, so the weights contain no address of any particular program.
 #
-# The weights depend on only three choices: the number of columns, because an address needs enough bits to number them;
-# the largest size of a matrix; and the set of function blocks. We can make all three choices once for several programs.
-# We *pad* a shorter program with empty cells after its memory and idle instructions before its halt.
+# The weights depend on only three choices: the number of columns, because addresses need enough bits to number them;
+# the largest size of a matrix; and the set of function blocks. We can make all three choices once for several
+# programs. We *pad* a shorter program with empty cells after its memory and idle instructions before its halt.
 #
 # ## See it run
 # ### Five programs
@@ -156,8 +156,8 @@ programs = {
 
 # %% [markdown]
 # ### One machine
-# The machine has every function block that any of the five programs needs, and room for the longest program. Each layer
-# has as many heads as the most demanding block, which is the calculator's sums of sigmoids.
+# The machine has every function block that any of the five programs needs, and room for the longest program. Each
+# layer has as many heads as the most demanding block, which computes the calculator's sums of sigmoids.
 
 # %%
 cells = max(len(program.memory) for program in programs.values())
@@ -218,10 +218,10 @@ show.figure(
     fig,
     name="five-programs",
     caption="Five programs in one transformer. Left: the instruction of each cycle, up to the one before the halt. "
-    "Right: the deviation from the interpreter, at the floor of the product block.",
-    alt="Left: five curves, one for each program, of different lengths; four go to and fro in their loops, and the "
-    "short one of the calculator rises straight. Right: five curves on a logarithmic axis, most of the time in the "
-    "neighbourhood of ten to the minus seven.",
+    "Right: the deviation from the interpreter, mostly near the error of a single product.",
+    alt="Left: five curves, one for each program, of different lengths; four go back and forth in their loops, and "
+    "the short one of the calculator rises straight. Right: five curves on a logarithmic axis, most of the time "
+    "near ten to the minus seven.",
 )
 
 # %% [markdown]
@@ -230,8 +230,8 @@ show.figure(
 # which is off by about $10^{-7}$.
 #
 # ## How we checked
-# We build a machine from each of the five inputs and compare all weights bit by bit. Then we try to break the result by
-# leaving out the padding, by changing a bit of the input, and by changing a weight.
+# We build a machine from each of the five inputs and compare all weights bit by bit. As controls, we leave out the
+# padding, change a bit of the input, and change a weight.
 
 # %%
 twins = {name: FleqMachine(program, blocks).transformer for name, program in inputs.items()}
@@ -252,8 +252,8 @@ def refusal(count):
 print("one point more:", refusal(2))
 
 # %% [markdown]
-# Without padding the machines differ, because longer addresses need more rows. A machine refuses a larger program and
-# names this program.
+# Without padding the machines differ, because longer addresses need more rows. The machine refuses a program that is
+# too large, with a message that says why.
 #
 # If the weights are the same, only the input can distinguish the programs. We therefore change one bit of the input:
 # the lowest bit of the function's number in the first instruction of Newton's program.
@@ -268,7 +268,7 @@ for _ in range(len(references["Newton's inverse"].counters)):
 turned = (layout.memory(state) - references["Newton's inverse"].memory).abs().max().nan_to_num(math.inf)
 
 # %% [markdown]
-# Would we notice a weight that changes between two programs? In a copy of the machine we negate the first nonzero
+# Would we notice if a weight changed between two programs? In a copy of the machine we negate the first nonzero
 # weight of the last layer before the calculator runs.
 
 # %%

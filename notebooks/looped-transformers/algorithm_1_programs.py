@@ -10,8 +10,8 @@
 # # Algorithm 1 · One instruction is enough: eight programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 1 (Algorithm 2), Section 3, Appendix C.1.*
 #
-# Can a computer get by with a single instruction? SUBLEQ(a, b, c) subtracts `mem[a]` from `mem[b]`; if the result is at
-# most zero, it goes on at instruction c, else at the next one. We build arithmetic and sorting from it.
+# Can a computer get by with a single instruction? SUBLEQ(a, b, c) subtracts `mem[a]` from `mem[b]`; if the result is
+# at most zero, it continues at instruction c, otherwise at the next one. We build arithmetic and sorting from it.
 
 # %%
 import math
@@ -43,8 +43,8 @@ require(wide_bits=(wide_bits, 4, 50), inverse_temperature=(inverse_temperature, 
 
 # %% [markdown]
 # ## A tiny example
-# Two numbers are in cells 2 and 3: 5 and 2. We execute SUBLEQ(3, 2, …) twice: cell 2 becomes 3, then 1. Both results
-# are positive, so there is no jump. The second program below subtracts 4 from itself, and the result 0 makes it jump.
+# Cells 2 and 3 hold the numbers 5 and 2. We execute SUBLEQ(3, 2, …) twice: cell 2 becomes 3, then 1. Both results are
+# positive, so there is no jump. The second program below subtracts 4 from itself, and the result 0 makes it jump.
 
 # %%
 by_hand = interpret(program([5, 2], [(3, 2, 2), (3, 2, 2)]), bits, 10)  # mem[2]: 5 - 2 = 3, then 3 - 2 = 1
@@ -85,7 +85,7 @@ print(library_text("square_root"))
 print(assemble(library_text("square_root"), bits).notation())
 
 # %% [markdown]
-# It refuses what the machine could not run.
+# It rejects programs that the machine cannot run.
 
 # %%
 mistakes = [
@@ -155,8 +155,8 @@ show.table(["program", "columns", "steps", "result", "right", "wrong, 10 layers"
 
 # %% [markdown]
 # ### The cost of a cycle
-# In the literal layers each column attends to each, so the work grows with $n^2$. The paper remarks that only the
-# scratchpad needs to look everywhere. A runner that uses this returns the same states.
+# With full attention, each column attends to all others, so the work grows with $n^2$. The paper remarks that only
+# the scratchpad needs this. A runner that exploits this returns the same states.
 
 
 # %%
@@ -182,19 +182,19 @@ literal, needed = zip(*[works(size) for size in sizes], strict=True)
 fig, axis = show.axes(width=6, height=3)
 axis.loglog(sizes, literal, "o-", label="literal layers")
 axis.loglog(sizes, needed, "s-", label="scratchpad only")
-axis.set(xlabel="$n$, columns", ylabel="multiplications a cycle")
+axis.set(xlabel="$n$, columns", ylabel="multiplications per cycle")
 axis.legend()
 show.figure(
     fig,
     name="cost",
-    caption="Multiplications in a cycle of the ten-layer machine, $N=8$. Literally they grow with $n^2$ in the end. "
-    "Where the scratchpad alone looks everywhere, they grow with $n$.",
+    caption="Multiplications in a cycle of the ten-layer machine, $N=8$. With full attention they eventually grow "
+    "with $n^2$. If only the scratchpad attends to all columns, they grow with $n$.",
     alt="Two rising curves on logarithmic axes against the number of columns; the upper bends to slope two, the lower "
     "stays far below it and bends to slope one.",
 )
 
 # %% [markdown]
-# The upper curve bends towards slope 2, the lower one towards slope 1.
+# The upper curve bends towards slope 2, and the lower one towards slope 1.
 
 # %%
 same = SubleqMachine(5, 8)
@@ -214,8 +214,8 @@ print(f"{wide_columns} columns, {wide_bits} bits, {wide.rows.size} rows: {wide_f
 
 # %% [markdown]
 # ## How we checked
-# All eight results, every step in both machines, and a machine with 1,024 columns must be right. The reading "negative"
-# for "at most zero" must fail on a result of 0.
+# All eight results, every step in both machines, and a machine with 1,024 columns must be right. With "negative" in
+# place of "at most zero", a result of 0 must lead to a failure.
 
 # %%
 claim = Claim("looped-transformers/algorithm-1")

@@ -11,7 +11,7 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 6, Appendix H.*
 #
 # A Minsky machine has registers that only count up and down, yet such machines compute everything that is computable.
-# Appendix H translates them to SUBLEQ. If the translation is right, SUBLEQ lacks nothing. What does this mean for a
+# Appendix H translates them to SUBLEQ. If the translation is right, so does SUBLEQ. What does this mean for a
 # transformer with a fixed number of columns?
 
 # %%
@@ -51,9 +51,9 @@ require(bits=(bits, 6, 32), inverse_temperature=(inverse_temperature, 20.0, None
 
 # %% [markdown]
 # ## A tiny example
-# A Minsky machine has two instructions. `add(r)` adds 1 to a register. `sub(r, n)` subtracts 1, or jumps to instruction
-# $n$ if the register is 0. The machine below moves register 0 into register 1. Register 2 always holds 0, so its `sub`
-# is a jump back. We print three translations to SUBLEQ.
+# A Minsky machine has two instructions. `add(r)` adds 1 to a register. `sub(r, n)` subtracts 1, or jumps to
+# instruction $n$ if the register is 0. The machine below moves register 0 into register 1. Register 2 always holds 0,
+# so its `sub` is a jump back. Below are three translations to SUBLEQ.
 
 # %%
 Translate = Callable[..., SubleqProgram]
@@ -85,8 +85,8 @@ for way, made in ways.items():
 # **What is true.** `add(a)`: $(c_{-1},a,j+1)$. `sub(a, n)`: $(b,b,j+1)$, $(a,b,j+3)$, $(c_{+1},a,j+5)$, $(c_0,a,n')$,
 # $(c_{+1},a,j+5)$.
 #
-# **What changed.** The first two operands are exchanged. SUBLEQ(a, b, c) changes `mem[b]`, so the register must be the
-# second operand.
+# **What changed.** The paper exchanges the first two operands. SUBLEQ(a, b, c) changes `mem[b]`, so the register must
+# be the second operand.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -138,9 +138,9 @@ for way, made in ways.items():
 # <!-- /claim -->
 #
 # ## Why it is true
-# An `add` subtracts $-1$. For `sub(a, n)`, the first two instructions put $-a$ into a spare cell and go on at $j+3$,
-# because $-a\le0$ for every register. There we subtract 0 from $a$, which changes nothing and jumps to $n'$ if $a=0$;
-# otherwise $j+4$ subtracts 1. Instruction $j+2$ is for negative registers and is never reached. The last two
+# An `add` subtracts $-1$. For `sub(a, n)`, the first two instructions put $-a$ into a spare cell and continue at
+# $j+3$, because $-a\le0$ for every register. There we subtract 0 from $a$, which changes nothing and jumps to $n'$ if
+# $a=0$; otherwise $j+4$ subtracts 1. Instruction $j+2$ is for negative registers and is never reached. The last two
 # instructions alone do the same, so two are enough.
 #
 # <details><summary>Proof of Turing completeness, App. H: one Minsky instruction after the other</summary>
@@ -161,9 +161,9 @@ for way, made in ways.items():
 #
 # </details>
 #
-# With a given input, the transformer is a finite machine. It has addresses of $L$ bits and integers of $N$ bits, and a
-# run must repeat a state. A longer computation needs a larger input, and for larger $L$ or $N$ also other weights, made
-# by the same recipe.
+# With a given input, the transformer is a finite machine. It has addresses of $L$ bits and integers of $N$ bits, so a
+# long run must repeat a state. A longer computation needs a larger input and, for larger $L$ or $N$, other weights
+# that follow the same recipe.
 #
 # ## See it run
 # We draw random machines with three registers, keep those that halt, and translate them in all three ways.
@@ -227,14 +227,14 @@ axis.set(xlabel="instructions of the paper's translation over ours", ylabel="mac
 show.figure(
     fig,
     name="length",
-    caption="How much longer the translation with five instructions is than the one with two, over all machines.",
+    caption="The length of the paper's translation divided by that of ours, for all machines.",
     alt="A histogram of length ratios between 1 and 2.5 with most of its mass between 1.5 and 2.2.",
 )
 
 # %% [markdown]
-# With two instructions per subtraction, most programs are between half and two thirds as long.
+# With two instructions per subtraction, most programs are about half as long.
 #
-# At the edge of $N$ bits the transformer and the Minsky machine part.
+# At the limit of $N$ bits, the transformer and the Minsky machine disagree.
 
 # %%
 top = 2 ** (bits - 1) - 1
@@ -253,8 +253,8 @@ print(f"{top - 1} + 1 = {counted(top - 1)}, {top} + 1 = {counted(top)}")
 
 # %% [markdown]
 # ## How we checked
-# The corrected translations must be right for every machine that halts. z3 executes them with registers that may hold
-# any number from 0 on. With the constants 1 and $-1$ exchanged, they must fail.
+# The corrected translations must be right for every machine that halts. The solver z3 executes them with registers of
+# any size. With the constants 1 and $-1$ exchanged, they must fail.
 
 # %%
 claim = Claim("looped-transformers/algorithm-6")
@@ -289,7 +289,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Machines that count are programs for the transformer, so for universality it lacks only room.
+# - The transformer runs every counter machine that fits, so for universality it lacks only memory.
 # - The paper's operands are exchanged in every line; with the right order, two instructions replace five.
 #
 # ## Exercises

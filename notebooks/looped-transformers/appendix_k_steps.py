@@ -32,10 +32,10 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1 and
-# 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. So column $i$ reads from $5+i-1$
-# if $i\le2$, and from $9+i-1-2$ after that. A matrix with one column fills columns 1 and 3 only: the *masks* delete the
-# others.
+# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1
+# and 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. Column $i$ therefore reads
+# from $5+i-1$ if $i\le2$, and from $9+i-1-2$ after that. A matrix with one column fills columns 1 and 3 only: the
+# *masks* delete the others.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.5)
@@ -70,12 +70,12 @@ show.figure(
 # $\sigma(d_w-i+1)-\sigma(d_w-i)$.
 #
 # **What changed.** The paper's addresses begin one column too far, and its formula for the first mask reaches $2d$
-# columns too far. No program survives either.
+# columns too far. Each of these two errors breaks every program.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The $s$ columns end as $c_t^0,\dots,c_t^s$. They are $c_t^1,\dots,c_t^s$.
-# - The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next. Any one order will do.
+# - The $s$ columns are listed as $c_t^0,\dots,c_t^s$. They are $c_t^1,\dots,c_t^s$.
+# - The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next. Any single order works.
 #
 # </details>
 #
@@ -93,8 +93,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - $d_h$ is a field of the instruction, and fixed weights cannot take rows $[1:d_h]$ for a $d_h$ that is data; there
-#   are masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which are to be zero by Remark 1. Masks of
+# - $d_h$ is a field of the instruction, and fixed weights cannot select rows $[1:d_h]$ when $d_h$ is data; the paper
+#   has masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which must be zero by Remark 1. Masks of
 #   rows, $\sigma(d_h-r+1)-\sigma(d_h-r)$ for row $r$, in the gates repair both. The FLEQ machine of this book moves all
 #   $d$ rows and does not read $d_h$.
 #
@@ -112,7 +112,7 @@ show.figure(
 # use the feedforward layers similar to the proof of Lemma 4 to write back to the correct rows.
 #
 # **What is true.** With $K=Q=[0\ 0\ I\ I]$ on the masked address of $c$ and the addresses of memory, each cell of $c$
-# meets the column of its result and fetches half their sum. A ReLU layer turns this into the result, and changes no
+# matches the column of its result and fetches half their sum. A ReLU layer turns this into the result, and changes no
 # other cell.
 #
 # **What changed.** $K=Q$ is a row of blocks, and the second ReLU of Lemma 4 is subtracted. A column of blocks cannot be
@@ -131,8 +131,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. So the copy of the
-#   instruction has to be cleared in this step. (Appendix B.3 also counts its three networks as two layers.)
+# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. Therefore this step must
+#   clear the copy of the instruction. (Appendix B.3 also counts its three networks as two layers.)
 #
 # </details>
 #
@@ -141,9 +141,10 @@ show.figure(
 #
 # ## Why it is true
 # The same instruction is copied into all scratchpad columns, and each column adds its own number to the addresses
-# ([Lemma 2](lemma_2_adder.ipynb)). Reads and writes are those of [Lemmas 3 and 4](lemma_3_4_read_write.ipynb). A large
-# constant $C$ closes every block except the one that the instruction names, so that all others contain exactly 0. At
-# the end, the flag decides between $p$ and the next instruction, and the copy of the instruction is cleared.
+# ([Lemma 2](lemma_2_adder.ipynb)). Reads and writes are those of [Lemmas 3 and 4](lemma_3_4_read_write.ipynb). A
+# large constant $C$ closes every block except the one that the instruction names, so that all others contain
+# exactly 0. At the end, the flag decides between the jump target and the next instruction, and the copy of the
+# instruction is cleared.
 #
 # <details><summary>Proof of App. K steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
 #
@@ -171,7 +172,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We stop the machine after each layer. Our program adds two matrices, and two more instructions give the machine other
+# We stop the machine after each layer. Our program adds two matrices; two more instructions give the machine other
 # blocks.
 
 # %% tags=["parameters"]
@@ -304,7 +305,7 @@ on_all_rows = max((step_5(torch.ones(d)) - rows).abs().max() for rows in due_row
 
 # %% [markdown]
 # ### Step 6: the write
-# We compare four writes. A gate of the form $C(b-1)$ with a large $C$ costs digits, because the data are added to $C$
+# We compare four writes. A gate of the form $C(b-1)$ with a large $C$ loses digits, because the data are added to $C$
 # and subtracted again.
 
 
@@ -333,8 +334,8 @@ writes = {
 show.table(["write", "error in c", "error elsewhere"], [[name, *found] for name, found in writes.items()])
 
 # %% [markdown]
-# The key and query matrices have to be the row $[0\ 0\ I\ I]$. The paper shows a column, which cannot be multiplied
-# with the state.
+# The key and query matrices must be the row $[0\ 0\ I\ I]$. The paper shows a column, which cannot be multiplied with
+# the state.
 
 # %%
 machine = FleqMachine(program, inverse_temperature=inverse_temperature, heads="several")
@@ -364,8 +365,8 @@ uncleared = in_program(cleared=False)
 
 # %% [markdown]
 # ## How we checked
-# We compare pointers, masks, operands and results with their exact values, for every column and width. On a machine for
-# $d=2$, solvers settle each step for all addresses and data. The controls are the number of another function, a gate
+# We compare pointers, masks, operands and results with their exact values, for every column and width. On a machine
+# for $d=2$, solvers verify each step for all addresses and data. The controls are a wrong function number, a gate
 # below the data, and the gate $C(b-1)$.
 
 # %%
@@ -431,15 +432,15 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The machine of this page is the plain reading of Theorem 2, with separate heads for each block. The matrices of step 6
-# reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$. The paper also adds the fetched mean into
-# the rows that hold the result. This does no harm, because these rows are zero in memory columns.
+# The machine of this page follows Theorem 2 literally, with separate heads for each block. The matrices of step 6
+# reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$. The paper also adds the fetched mean
+# into the rows that hold the result. This does no harm, because these rows are zero in memory columns.
 #
 # </details>
 #
 # ## Where the paper differs
-# A program does not survive the addresses and the first mask of step 1, the sign in step 6, or an instruction that is
-# not cleared in step 7. All four are easy to repair.
+# Programs fail with the paper's addresses or first mask in step 1, with its sign in step 6, and if step 7 does not
+# clear the instruction. All four are easy to repair.
 #
 # ## What to remember
 # - Each scratchpad column computes its own address and mask.

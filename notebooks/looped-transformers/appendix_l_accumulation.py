@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix L.*
 #
 # A looped machine feeds its errors back to itself. Every copy and every product is slightly wrong, because a softmax
-# computes it. Appendix L bounds the error of one operation and concludes that $T$ steps make at most $T$ times as much.
-# When is this true?
+# computes it. Appendix L bounds the error of one operation and concludes that the error of $T$ steps is at most $T$
+# times this. When is this true?
 
 # %%
 import math
@@ -39,9 +39,9 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 
 # %% [markdown]
 # ## A tiny example
-# A number is wrong by 0.01. A step that halves numbers halves the error as well, and a step that keeps them keeps it.
-# But the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error has become 0.9. Errors add up only if no step
-# enlarges them.
+# A number is wrong by 0.01. A step that halves numbers halves the error as well, and a step that leaves them
+# unchanged keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors
+# add up only if no step enlarges them.
 #
 # The machine multiplies a vector by an orthogonal matrix a hundred times, and twenty times by 1.5 times this matrix.
 
@@ -75,15 +75,15 @@ growth = (grown[-1] / grown[9]).item()
 # %%
 fig, axis = show.axes()
 axis.loglog(steps, kept, "o-", markersize=3, label=r"$\|A\|=1$")
-axis.loglog(steps, bound, "C0--", label="T times the law of one step")
+axis.loglog(steps, bound, "C0--", label="T times the bound of one step")
 axis.loglog(range(1, 21), grown, "s-", markersize=3, label=r"$\|A\|=1.5$")
 axis.set(xlabel="products $T$", ylabel=r"$\|b-b_{\mathrm{exact}}\|$")
 axis.legend()
 show.figure(
     fig,
     name="accumulation",
-    caption="Distance to the exact vector. With norm 1 it stays below T times the error that Lemma 14 allows a step "
-    "(dashed); with norm 1.5 it crosses that line.",
+    caption="Distance to the exact vector. With norm 1 it stays below T times the error that Lemma 14 allows per "
+    "step (dashed); with norm 1.5 it crosses that line.",
     alt="Log-log plot. One curve rises at most linearly and stays below the dashed line. The other crosses the "
     "dashed line and bends upwards.",
 )
@@ -109,9 +109,9 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - $A$ has $n$ for $e^{-C}$ as in Eq. (11).
-# - The last bound lacks the curvature; its factor $1/n$ comes from $n$ terms of (11) of which one was kept. With
-#   $C_2=1$ and no curvature at all the error is $n/2$ times that bound.
+# - $A$ has $n$ in place of $e^{-C}$, as in Eq. (11).
+# - The last bound lacks the curvature; its factor $1/n$ arises because only one of $n$ terms of (11) was kept. With
+#   $C_2=1$ and no curvature at all, the error is $n/2$ times that bound.
 #
 # </details>
 #
@@ -119,8 +119,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_2=1$ and $n\le5$ the paper's choice has no upper end below $\epsilon=1$. From $n=6$ on,
-# and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$, $\epsilon=\frac12$ the distance is
+# **Beyond the paper.** With $C_2=1$ and $n\le5$ the paper's choice does not fail for large $\epsilon<1$. From $n=6$ on,
+# and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the distance is
 # above 10. For small $\epsilon$ the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which is divided by
 # $c$, is that of Lemma 14.
 #
@@ -142,8 +142,8 @@ show.figure(
 # largest column sum, and of functions with a Lipschitz constant of at most 1.
 #
 # **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies the
-# norm is the largest column sum, as earlier in the appendix; in the spectral norm a column that is copied to $s$
-# places, as in step 1 of Appendix K, can make $\sqrt s$ of an error.
+# norm is the largest column sum, as earlier in the appendix; in the spectral norm, a column that is copied to $s$
+# places, as in step 1 of Appendix K, can multiply an error by $\sqrt s$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -161,7 +161,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** If every step adds an error of at most $\epsilon'$, and $\|A\|\ge1$, the error after $T$ steps
-# is at most $T\epsilon'\|A\|^{T-1}$. For an error of $\epsilon$ at the end each step has to be $\|A\|^{T-1}$ times as
+# is at most $T\epsilon'\|A\|^{T-1}$. For an error of $\epsilon$ at the end, each step must be $\|A\|^{T-1}$ times as
 # accurate as at norm 1.
 #
 # </blockquote>
@@ -254,7 +254,8 @@ show.table(
         + ((math.sqrt(epsilon), corrected(epsilon)) if epsilon <= 0.25 else ("", ""))
         for epsilon in epsilons
     ],
-    caption="Largest distance for the paper's choice and for the corrected one, n = 8. It should be at most ε.",
+    caption="Largest distance from 1 + cx for the paper's choice and for the corrected one, n = 8. It should be at "
+    "most ε.",
 )
 
 # %%
@@ -270,15 +271,15 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="product-bound",
-    caption="The largest distance with the paper's constants, for three $n$, and with the corrected ones. The paper's "
-    "curves dip below the line of $\\epsilon$ in a band about $1/n$ only, which is narrower for larger $n$.",
-    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a straight line, "
-    "epsilon itself, except near the tips. A fourth runs below that line throughout.",
+    caption="The largest distance with the paper's constants, for three $n$, and with the corrected ones. The "
+    "paper's curves dip below the line of $\\epsilon$ only in a band around $1/n$, which is narrower for larger $n$.",
+    alt="Log-log plot: three V-shaped curves whose tips are at one over n. They are above a straight line, epsilon "
+    "itself, except near the tips. A fourth runs below that line throughout.",
 )
 
 # %% [markdown]
-# The paper's curves dip below the line of $\epsilon$ only in a band about $\epsilon=1/n$, which is narrower for larger
-# $n$. The corrected curve stays below it throughout.
+# The paper's curves dip below the line of $\epsilon$ only in a band around $\epsilon=1/n$. The corrected curve stays
+# below it throughout.
 
 # %%
 last_step = distance(0.5, math.log(1e6)) / (4 * math.exp(0.5) * 1e-6 / 8)
@@ -312,8 +313,8 @@ spectral = torch.linalg.matrix_norm(single @ copied, 2) / torch.linalg.matrix_no
 
 # %% [markdown]
 # ## How we checked
-# The machine's product must stay within the law of [Lemma 14](lemma_14_product.ipynb), and its distance within $T$
-# times this law. With norm 1.5 it must not, unless we allow the factor $1.5^{T-1}$.
+# Each product must stay within the error law of [Lemma 14](lemma_14_product.ipynb), and the distance after $T$
+# products within $T$ times this law. With norm 1.5 it must not, unless we allow the factor $1.5^{T-1}$.
 
 # %%
 claim = Claim("looped-transformers/appendix-l-multiplication")
@@ -361,21 +362,20 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The law of one entry is $cz^2/2+e^{-C}(1+n_0/2d)/c$, and for rounding $4\cdot10^{-15}/c$, which we take twice, since
-# we know only its size. With norm 1.5 the vector starts small, so that the product's error is the same in every step.
-# The last step of the paper's proof is tried at $\epsilon_1/C_1=\frac12$ and $\epsilon_2/C_2=10^{-6}$, and at $c$ near
-# 0.
+# The error law of one entry is $cz^2/2+e^{-C}(1+n_0/2d)/c$. We add $4\cdot10^{-15}/c$ for rounding twice, because we
+# know only its size. With norm 1.5 the vector starts small, so that the product's error is the same in every step. We
+# test the last step of the paper's proof at $\epsilon_1/C_1=\frac12$ and $\epsilon_2/C_2=10^{-6}$, and at $c$ near 0.
 #
 # </details>
 #
 # ## Where the paper differs
-# The paper's $c$ is negative for small $\epsilon$ and too large for large $n\epsilon$. The last line of its proof drops
-# the curvature, and its factor $1/n$ comes from the lost terms of Eq. (11). The sentence on functions, "in a similar
-# way", needs a Lipschitz constant of at most 1. Copies need the norm of the largest column sum: in the spectral norm, a
-# column that is copied to $s$ places can make $\sqrt s$ of an error.
+# The paper's $c$ is negative for small $\epsilon$ and too large for large $n\epsilon$. The last line of its proof
+# drops the curvature, and its factor $1/n$ comes from the terms that Eq. (11) loses. The sentence on functions, "in a
+# similar way", needs a Lipschitz constant of at most 1. Copies need the norm of the largest column sum: in the
+# spectral norm, a column that is copied to $s$ places can multiply an error by $\sqrt s$.
 #
 # ## What to remember
-# - Errors add up over the steps if no step enlarges them, and multiply otherwise.
+# - Errors add up over the steps if no step enlarges them, but can multiply otherwise.
 # - The entry of a product is within $\epsilon$ of $1+cx$ for $c=\sqrt\epsilon/G$, because the curvature has to be
 #   bounded as well.
 #
@@ -392,7 +392,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `products = 300`. Does the curve of norm 1 cross its dashed line?
 #    <details><summary>Solution</summary>
 #
-#    No. Both go on to $T=300$; the bound holds for every $T$.
+#    No. Both continue to $T=300$; the bound holds for every $T$.
 #
 #    </details>
 #

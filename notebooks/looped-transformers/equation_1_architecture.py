@@ -67,17 +67,17 @@ for axis, picture, title in zip(axes, (loaded, final), ("at the start", f"after 
 show.figure(
     fig,
     name="input",
-    caption="The paper's first figure, drawn from a real input: the state that the loop acts on, rows named at the "
-    "left. Orange is -1, blank 0, blue +1. Thick lines part the scratchpad column, the memory and the commands. Only "
-    "the first two parts differ between the two pictures.",
+    caption="The paper's first figure, drawn from a real input: the state that the loop acts on, with the names of "
+    "its rows on the left. Orange is -1, blank 0, blue +1. Thick lines separate the scratchpad column, the memory "
+    "and the commands. Only the first two parts differ between the two pictures.",
     alt="Two coloured matrices side by side with named row blocks. Commands fill the top right, memory bits the "
-    "middle, encodings the bottom; after the run the scratchpad column on the left is filled and some memory bits "
-    "have changed.",
+    "middle, encodings the bottom; after the run the scratchpad column on the left also holds an instruction, and "
+    "some memory bits have changed.",
 )
 
 # %% [markdown]
 # We see the same matrix before and after the run. The commands on the right have not changed. Some memory bits have,
-# and the scratchpad column is full.
+# and the scratchpad holds an instruction.
 #
 # ## The paper states
 # <!-- claim looped-transformers/definition-architecture -->
@@ -92,8 +92,9 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - With $K^i$ and $Q^i$ as in the proofs, the scores are $X^\top K^{i\top}Q^iX$: the product $K^iQ^i$ of two $k\times
-#   d$ matrices does not exist. The definition gives no shapes, and with $K^i$ of $d\times k$ its scores are right.
+# - In the proofs $K^i$ and $Q^i$ are both $k\times d$, so the product $K^iQ^i$ does not exist, and the scores are
+#   $X^\top K^{i\top}Q^iX$. The definition gives no shapes. If $K^i$ were $d\times k$, its scores would be right, but
+#   the proofs have $(K^iX)^\top Q^iX$.
 #
 # </details>
 #
@@ -114,7 +115,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** Our machine gives the scratchpad's column no code, as in the paper's equation (5), because no
-# pointer has to lead there.
+# pointer needs to lead there.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -134,7 +135,7 @@ show.figure(
 #
 # ## Why it is true
 # Three small facts make the layer programmable. A layer without values and hidden units changes nothing. The softmax
-# weights in a column sum to 1. And although the residual connection cannot be switched off, a row $x$ can be erased,
+# weights in a column sum to 1. Although the residual connection cannot be switched off, a row $x$ can be erased,
 # because $x-\sigma(x)+\sigma(-x)=0$.
 #
 # The factor $\lambda$ multiplies the scores, so a large $\lambda$ means a sharp choice; the paper calls it the
@@ -199,8 +200,8 @@ tall_key = key.mT  # d x k, the other reading
 consistent = (state @ (tall_key @ query) @ state.mT - (state @ key.mT) @ (state @ query.mT).mT).abs().max()
 
 # %% [markdown]
-# Finally we count which columns the loop changes. Two broken machines serve as controls. In the first, constants act in
-# every column; in the second, the scratchpad is not marked.
+# Finally, we count the columns that the loop changes. Two broken machines serve as controls. In the first, constants
+# act in every column; in the second, the scratchpad is not marked.
 
 # %%
 touched = (final != loaded).any(dim=1)
@@ -215,8 +216,8 @@ print("memory at the end:", ", ".join(f"{name} = {result[place]}" for name, plac
 
 # %% [markdown]
 # ## How we checked
-# We compare layers with the equations, and what we unpack from the input with what we packed. Reading one column too
-# far must fail.
+# We compare layers with the equations, and what we unpack from the input with what we packed. As a control, we read
+# one column too far.
 
 # %%
 claim = Claim("looped-transformers/definition-architecture")
@@ -274,8 +275,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `program = "square_root"`. Which parts of the picture change, and which verdicts?
 #    <details><summary>Solution</summary>
 #
-#    The commands and the memory are others, and so is the number of cycles. The machine has the same three parts, and
-#    no verdict changes.
+#    The commands, the memory and the number of cycles change. The machine has the same three parts, and no verdict
+#    changes.
 #
 #    </details>
 #

@@ -63,20 +63,20 @@ counted = [error(spare=spare) for spare in extra]
 
 # %%
 fig, axis = show.axes()
-axis.semilogy(extra, uncounted, "o-", label="$n=3d$ whatever the columns")
+axis.semilogy(extra, uncounted, "o-", label="only $3d$ columns counted")
 axis.semilogy(extra, counted, "s--", label="all columns counted")
 axis.set(xlabel="columns beyond $3d$", ylabel="largest error of the sum")
 axis.legend()
 show.figure(
     fig,
     name="columns",
-    caption="Error of the sum of sigmoids as columns are added that hold nothing. They all take part in the softmax.",
+    caption="Error of the sum of sigmoids as we add empty columns, which all take part in the softmax.",
     alt="Two curves over the number of extra columns. The dashed one stays at ten to the minus fifteen. The other "
     "starts there and is above one tenth with a few extra columns.",
 )
 
 # %% [markdown]
-# If we count only $3d$ columns, a few extra ones spoil the sum. If we count all of them, the error stays at rounding.
+# If we count only $3d$ columns, a few extra ones spoil the sum. If we count all of them, only rounding errors remain.
 #
 # ## The paper states
 # <!-- claim looped-transformers/lemma-11 -->
@@ -91,7 +91,7 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - In the proof the bias is $-\log(3d-1)$. Only with $+\log(3d-1)$ is its last fraction a sigmoid.
-# - The proof is said to follow that of Lemma 11, which is the same lemma.
+# - The paper says that the proof follows that of Lemma 11, which is the same lemma.
 #
 # </details>
 #
@@ -101,7 +101,7 @@ show.figure(
 #
 # **Beyond the paper.** Within a machine the bias is $\log(n-1)$, where $n$ is the number of *all* columns, and keys are
 # divided by the temperature factor. The sum goes to a separate row, which is cleared in the result's column before the
-# copy arrives there. The input has a row for each of the $N$ functions, so the $O(d)$ rows are for $N=O(d)$.
+# copy arrives there. The input has a row for each of the $N$ functions, so $O(d)$ rows are enough for $N=O(d)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -118,12 +118,12 @@ show.figure(
 # **What is true.** With one more column, of zeros, one layer with one head leaves $\phi(a_l\cdot x)$ in column $l$, up
 # to $(d-1)e^{a_l\cdot x-C}$.
 #
-# **What changed.** A column of zeros. Without it every weight of the paper's construction is 1, and no other matrices
-# help: along some direction the layer's output is affine in $x$.
+# **What changed.** A column of zeros. Without it every weight of the paper's construction is 1. If the $a_l$ span
+# $\mathbb R^d$, no other matrices help: along some direction the layer's output is affine in $x$, and a sigmoid is not.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The keys of the proof have one row more than the queries; queries get a zero row.
+# - The keys of the proof have one row more than the queries; the queries need a zero row.
 #
 # </details>
 #
@@ -153,8 +153,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The sum may have coefficients, $\sum_lc_l\,\phi(a_l\cdot x)$. The numbers $|a_l\cdot x|$ have a
-# bound, which the constants $C$ exceed.
+# **Beyond the paper.** The sum may have coefficients, $\sum_lc_l\,\phi(a_l\cdot x)$. The numbers $|a_l\cdot x|$ must
+# have a bound, and the constants $C$ must exceed it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -164,9 +164,9 @@ show.figure(
 # for head $i$. The column of $x$ scores $a_{ji}\cdot x$ there and 0 elsewhere. With the bias $+\log(n-1)$ the weight is
 # a sigmoid. The last layer copies the sum to the result's column, where the residual must be cleared first.
 #
-# *One head for all.* Column $l$ computes term $l$: its own key answers $a_l\cdot x$, and the keys of the others answer
-# $a_l\cdot x-C$. A column of zeros supplies the alternative, a score of 0. In the paper's version this column is
-# missing; the softmax then gives weight 1, whatever $x$ is. No other matrices help.
+# *One head for all.* Column $l$ computes term $l$: it scores $a_l\cdot x$ with its own key, and $a_l\cdot x-C$ with
+# the keys of the others. A column of zeros supplies the alternative, a score of 0. In the paper's version this column
+# is missing; the softmax then gives weight 1, whatever $x$ is. No other matrices help.
 #
 # <details><summary>Proof of Lemma 12, as corrected, and that no matrices do without the zero column</summary>
 #
@@ -253,8 +253,8 @@ show.figure(
     fig,
     name="height",
     caption="One head: the error falls like $e^{-C}$ below its bound (dashed), until rounding stops it.",
-    alt="On a logarithmic axis the error falls in a straight line from C = 5 to C = 30, below the dashed bound. At "
-    "C = 50 it is that of rounding, and the bound is less.",
+    alt="On a logarithmic axis the error falls in a straight line from C = 5 to C = 30, below the dashed bound. At C "
+    "= 50 only rounding is left, and the bound is lower.",
 )
 
 # %% [markdown]
@@ -346,8 +346,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - A softmax with one score against a known number of zeros is a sigmoid.
-# - Attention adds sigmoids up, with one head per term or with one column per term.
+# - A softmax of one score and a known number of zeros is a sigmoid.
+# - Attention adds up sigmoids, with one head per term or with one column per term.
 # - The second way needs a column of zeros, or a layer in which the other columns score 0.
 #
 # ## Exercises

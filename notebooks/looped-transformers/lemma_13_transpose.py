@@ -11,7 +11,7 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 13, Table 1, Lemmas 15 and 16, Appendices J.2, M, N.*
 #
 # A program that inverts a matrix or trains a network needs transposes. Attention can move whole columns, but a
-# transpose turns rows into columns. How many layers and how many rows does the detour cost?
+# transpose turns rows into columns. How many layers and how many rows does this take?
 
 # %%
 import math
@@ -33,9 +33,9 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# We write the matrix with the rows 1 2 and 3 4 as a vector, 1 2 3 4. Each entry now has a column, and each column knows
-# two numbers: its row and its place in the row. To transpose, every column fetches the entry whose two numbers are its
-# own, exchanged.
+# We write the matrix with the rows 1 2 and 3 4 as a vector, 1 2 3 4. Each entry now has a column, and each column
+# knows two numbers: its row and its place in the row. To transpose, every column fetches the entry with its own two
+# numbers in reverse order.
 
 # %%
 fig, axis = schematic.canvas(6.0, 2.4)
@@ -120,8 +120,8 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # <blockquote>
 #
-# **Beyond the paper.** On 21 rows the fetched entry has to outweigh the one that is there, and in float64 an error of
-# $10^{-8}$ remains. With one more row there is none. The trained transformer is quoted.
+# **Beyond the paper.** On 21 rows, the fetched entry must outweigh the one that is already there, and in float64 an
+# error of $10^{-8}$ remains. With one more row, there is no such error. The trained transformer is quoted.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -136,8 +136,8 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The proof forms $a+b$ in column 1, but $b$ is in column $d+1$ and no read brings it there. It needs a second
-#   pointer, to column $d+1$.
+# - The proof forms $a+b$ in column 1, but $b$ is in column $d+1$, and no read fetches it. It needs a second pointer, to
+#   column $d+1$.
 # - The proof has four transformations for three layers, and its last matrix still holds $b$.
 #
 # </details>
@@ -146,8 +146,8 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # <blockquote>
 #
-# **Beyond the paper.** One layer is enough, also for matrices, if a query of the result's column meets the keys of both
-# operands. For $d\times d$ matrices the block has $O(d)$ rows.
+# **Beyond the paper.** One layer is enough, also for matrices, if the query of the result's column matches the keys of
+# both operands. For $d\times d$ matrices the block has $O(d)$ rows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -162,7 +162,7 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof is that of Lemma 15, in which no read brings $b$.
+# - The proof is that of Lemma 15, in which no read fetches $b$.
 #
 # </details>
 #
@@ -181,8 +181,8 @@ def transpose_error(d, inverse_temperature=20.0):
 # vector. Layer 2 fetches by exchanged codes. Layer 3 spreads the vector out and sums over the groups. A column finds
 # another by its code, and the softmax gives a little weight to wrong columns. This error falls like $e^{-2\lambda}$.
 #
-# *Sum.* A column of the result whose query meets the keys of both operands gets half of their sum, and the value matrix
-# doubles it. For a difference, a layer before it changes the sign of $b$.
+# *Sum.* A column of the result whose query matches the keys of both operands receives half of their sum, and the
+# value matrix doubles it. For a difference, a layer before it changes the sign of $b$.
 #
 # <details><summary>Proof of Lemma 13, with a row of its own for the permuted vector</summary>
 #
@@ -286,14 +286,14 @@ axis.legend()
 show.figure(
     fig,
     name="temperature",
-    caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ to the "
-    "rounding error of the gates.",
+    caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ down to "
+    "the rounding error of the gates.",
     alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about ten to the "
     "minus twelve near a factor of 15, and are level after that.",
 )
 
 # %% [markdown]
-# The error falls along a straight line to the rounding error. Next we count rows for four sizes.
+# The error falls along a straight line, down to the rounding error. Next we count rows for four sizes.
 
 # %%
 rows_off = {f"d = {d}": lean.width - 2 * d - 2 * int(math.log2(d)) for d, (_, lean, _) in lemma.items()}
@@ -409,13 +409,14 @@ for number, (off, cold, summaries) in sums.items():
 # $A+A^\top$. With a large weight $M$ it holds $MA^\top+A$, and the ReLU layer divides by $M$; in 53 bits $M=2^{26}$ is
 # best. We quote the trained transformer of Charton (2021) and did not run it.
 #
-# The block of the FLEQ machine leaves its result in columns $2d+1$ to $3d$; for $d=2$ these are not among the $d^2$.
+# The block of the FLEQ machine leaves its result in columns $2d+1$ to $3d$; for $d=2$ these are not among its $d^2$
+# columns.
 #
-# The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of the
-# columns of $a$, $b$ and the result. Its rows are the same with any number of further columns. Codes of one bit differ
-# by a score of 1, so that $n$ columns take the weight $ne^{-\lambda}$, and the temperature has to grow with $\log n$,
-# as in the paper. For matrices it works column by column and has $O(d)$ rows. Two heads, one for each operand, do the
-# same.
+# The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of
+# the columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. Codes
+# of one bit differ by a score of 1, so that $n$ other columns take the weight $ne^{-\lambda}$, and the temperature
+# has to grow with $\log n$, as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two
+# heads, one for each operand, do the same.
 #
 # </details>
 #
@@ -425,8 +426,8 @@ for number, (off, cold, summaries) in sums.items():
 # pointer.
 #
 # ## What to remember
-# - A transpose is a permutation of the vectorised matrix: three layers with one head, on the claimed rows.
-# - Sums take one layer and differences two; for numbers the rows are a fixed number.
+# - A transpose is a permutation of the vectorised matrix: three layers with one head and the claimed rows.
+# - Sums take one layer and differences two; for numbers, the number of rows is fixed.
 #
 # ## Exercises
 #

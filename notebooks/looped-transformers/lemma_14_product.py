@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendices J.3, J.4 and M.*
 #
 # Most layers of a transformer add numbers or move them, but programs on matrices must also multiply. Attention does
-# compute products: the score of two columns is the inner product of their entries. Unfortunately, a softmax then
-# exponentiates all scores and divides by their sum. How do we get the products out again?
+# compute products: the score of two columns is the inner product of their entries. However, a softmax then
+# exponentiates all scores and divides by their sum. How do we get the products back?
 
 # %%
 import math
@@ -105,7 +105,7 @@ def error(**options):
 # - The proof writes the Gram matrix into the rows of ones, which are said to be fixed; the next product is then wrong.
 #   The result needs separate rows.
 # - The value matrix keeps only the rows of $A$ (by $\mathcal D_d$), but the proof then has all four products.
-# - The codes $p_{2d:3d}$ are one too many; $p_{2d+1:3d}$ is meant.
+# - The codes $p_{2d:3d}$ include one too many; $p_{2d+1:3d}$ is meant.
 #
 # </details>
 #
@@ -132,18 +132,18 @@ def error(**options):
 # **What is true.** $ne^C\dfrac{e^{cx_i}}{\sum_je^{cx_j}+n(e^C+1)}=\dfrac{e^{cx_i}}{1+s}$ with $s=\sum_je^{cx_j-C-\log
 # n}+e^{-C}$, and so $(1+cx_i+O((cx_i)^2))(1-s+O(s^2))$, where $s$ is about $2e^{-C}$.
 #
-# **What changed.** $e^{-C}$ in place of $n$, and in the second line the whole sum and $e^{-C}$ in place of one term.
-# The entry falls short of $1+cx_i$ by about $2e^{-C}$ and not by $e^{-C}/n$, from which Appendix L has a factor $1/n$.
+# **What changed.** $e^{-C}$ replaces $n$, and in the second line the whole sum and $e^{-C}$ replace one term. The entry
+# falls short of $1+cx_i$ by about $2e^{-C}$, not by $e^{-C}/n$. The factor $1/n$ in Appendix L comes from this error.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # Put the columns of both operands into $M=[A\ B]$. The scores are $z_{ij}=(M^\top M)_{ij}$, and among them are all
-# entries of $A^\top B$. We scale them by a small $c$. The denominator of the softmax must not depend on the data, so we
-# add $2d$ columns of ones with a large score $C$. They make it nearly constant, about $2d\,e^C$. A value matrix with
-# this factor leaves $e^{cz}\approx1+cz$. The ReLU layer subtracts 1 and divides by $c$, and a second layer moves the
-# result to its place.
+# entries of $A^\top B$. We scale them by a small $c$. The denominator of the softmax must not depend on the data, so
+# we add $2d$ columns of ones with a large score $C$. They make it nearly constant, about $2d\,e^C$. If the value
+# matrix multiplies by the same factor, $e^{cz}\approx1+cz$ is left. The ReLU layer subtracts 1 and divides by $c$,
+# and a second layer moves the result to its place.
 #
 # Three errors remain. The curvature of the exponential adds $\frac12cz^2$. The other columns subtract
 # $e^{-C}(1+n_0/2d)/c$, where $n_0$ columns score 0. Rounding to 53 bits adds a few times $10^{-15}/c$. The last two
@@ -230,9 +230,9 @@ axis.legend()
 show.figure(
     fig,
     name="law",
-    caption="Largest error over all entries against $c$; lines are the law, with $4\\cdot10^{-15}/c$ for rounding. At "
-    "the right the curvature rules, at the left the rounding error or $e^{-C}/c$. A second head at $-c$ removes the "
-    "curvature.",
+    caption="Largest error over all entries against $c$. Points are measured; lines are the error law, with "
+    "$4\\cdot10^{-15}/c$ for rounding. On the right the curvature dominates, on the left the rounding error or "
+    "$e^{-C}/c$. A second head with $-c$ removes the curvature.",
     alt="Log-log plot of V shapes. For C = 40 the points fall with c from 0.2 to about ten to the minus seven at c = "
     "ten to the minus seven and rise again. For C = 20 and C = 10 they turn earlier. Points for two heads fall twice "
     "as steeply and turn at ten to the minus five.",
@@ -240,7 +240,7 @@ show.figure(
 
 # %% [markdown]
 # The points follow the error law. With $C=40$ the best $c$ is near $10^{-7}$, and the error there is also about
-# $10^{-7}$. A second head at $-c$ cancels the curvature and reaches a much lower floor.
+# $10^{-7}$. A second head with $-c$ cancels the curvature and reaches a much lower floor.
 
 # %%
 curvature = []
@@ -260,8 +260,8 @@ for (c, height), law in exact_part.items():
     (rounded if by_rounding else exactly).append(abs(math.log2(ratio)) if by_rounding else abs(ratio - 1))
 
 # %% [markdown]
-# In the paper's proof, the result lands in the rows of ones. We run two products in a row to see what this does to the
-# second.
+# In the paper's proof, the result lands in the rows of ones. We run two products in a row to see what this does to
+# the second one.
 
 
 # %%
@@ -294,8 +294,8 @@ show.table(["d", "rows of the block"], list(block_rows.items()))
 
 # %% [markdown]
 # ## How we checked
-# We compare the error with its law at all 30 points, and each term separately. The rows at most double when $d$
-# doubles. At $c=1$ and at $C=0$ the product must be wrong.
+# We compare the error with the error law at all 30 points, and check each term separately. The number of rows must at
+# most double when $d$ doubles. As controls, we take $c=1$ and $C=0$, where the product should be wrong.
 
 # %%
 claim = Claim("looped-transformers/lemma-14")
@@ -349,15 +349,15 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # Where rounding is small, the law must hold within 10 %. Elsewhere we know only the size of the rounding error,
-# $4\cdot10^{-15}/c$, which we read off these runs; there we accept a factor of 2. We tried no block with fewer than
+# $4\cdot10^{-15}/c$, which we took from these runs, and we accept a factor of 2. We tried no block with fewer than
 # $4d$ columns.
 #
 # </details>
 #
 # ## Where the paper differs
-# The lemma holds, but the matrices in its proof overwrite the ones that the next product needs. Even if we restore the
-# ones, the next product is wrong, because the Gram matrix $M^\top M$ remains in rows that should be 0. We give the
-# result separate rows. Equation (11) loses a factor: the entry falls short of $1+cx$ by about $2e^{-C}$ and not by
+# The lemma holds, but the matrices in its proof overwrite the ones that the next product needs. Even if we restore
+# the ones, the next product is wrong, because the Gram matrix $M^\top M$ remains in rows that should be 0. We give
+# the result separate rows. Equation (11) loses a factor: the entry falls short of $1+cx$ by about $2e^{-C}$, not by
 # $e^{-C}/n$. [Appendix L](appendix_l_accumulation.ipynb) inherits the factor $1/n$.
 #
 # ## Also on this page
@@ -416,8 +416,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# The scores contain all four products of $A$ and $B$. We choose one by the rows that the value matrix keeps and the
-# columns that we read.
+# The scores contain all four products of $A$ and $B$. The rows that the value matrix keeps and the columns that we
+# read select one of them.
 
 
 # %%
@@ -557,27 +557,26 @@ claim.verdict()
 # proportional to $\log(1/\epsilon)$ is required, where $\epsilon$ is the quality of approximation. In contrast, we have
 # shown how $x^2$ can be implemented in essentially 2 layers.
 #
-# **What is true.** A ReLU network with $L$ hidden layers of at most $w$ units that is within $\epsilon$ of $x^2$ on
-# $[0,1]$ has $(w+1)^L\ge1/\sqrt{8\epsilon}$: at a fixed width the depth must be $\Omega(\log1/\epsilon)$. Attention
-# computes $x^2$ in two layers of one fixed width, in exact arithmetic to any accuracy.
-#
-# **What changed.** At a fixed width. A single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$, for
-# $\epsilon=10^{-6}$ with 354 units. The work that the paper cites is about networks of finite width.
-#
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** With three units per layer, $\frac12\log_2\frac1{8\epsilon}$ layers, rounded up, are enough. Two
+# **Beyond the paper.** The remark is about networks whose width does not grow with the accuracy, as is the work that
+# the paper cites. A ReLU network with $L$ hidden layers of at most $w$ units that is within $\epsilon$ of $x^2$ on
+# $[0,1]$ has $(w+1)^L\ge1/\sqrt{8\epsilon}$, so that at a fixed width the depth must be $\Omega(\log1/\epsilon)$. With
+# three units per layer, $\frac12\log_2\frac1{8\epsilon}$ layers, rounded up, are enough. Attention computes $x^2$ in
+# two layers of one fixed width, in exact arithmetic to any accuracy. If the width may grow, no depth is required: a
+# single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$; 354 units are enough for $\epsilon=10^{-6}$. Two
 # smooth units (softplus) in one fully connected layer come as close to $x^2$ as we like.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# A ReLU network draws a polygon, and it needs many pieces to stay close to a parabola. Layers multiply the number of
-# pieces; units in a layer only add to it. Therefore a narrow network has to be deep, but a wide one does not.
+# The graph of a ReLU network is a polygon, and it needs many pieces to stay close to a parabola. Layers multiply the
+# number of pieces; units in a layer only add to it. Therefore a narrow network has to be deep, but a wide one does
+# not.
 #
-# <details><summary>Proof of App. J.4 remark (depth of ReLU nets against attention), as corrected</summary>
+# <details><summary>Proof of App. J.4 remark (depth of ReLU nets against attention), at a fixed width</summary>
 #
 # *A piece.* Let $\ell$ be linear and $|x^2-\ell(x)|\le\epsilon$ at both ends $p$, $q$ of an interval of length $h$ and
 # at its middle $r$. In $e(p)+e(q)-2e(r)$ with $e=x^2-\ell$ the linear part cancels, and $p^2+q^2-2r^2=\frac12h^2$.
@@ -640,12 +639,12 @@ show.table(
         for eps in accuracies
         for layers in [math.ceil(-math.log2(8 * eps) / 2)]
     ],
-    caption="ReLU networks within ε of x² on [0, 1]. None of 3 units and as many layers is below the last column.",
+    caption="ReLU networks within ε of x² on [0, 1]. No network with 3 units per layer and as many layers comes "
+    "closer than the last column.",
 )
 
 # %% [markdown]
-# The table shows both: a single layer of 354 units, or a few layers of three units. No network of three units and the
-# same depth can get below the last column.
+# For $\epsilon=10^{-6}$ we need a single layer of 354 units, or a few layers of three units.
 
 # %%
 draw = generator(seed)
@@ -682,8 +681,8 @@ sixty = [Decimal(k) / 100 for k in range(101)]
 exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) for x in sixty))
 
 # %% [markdown]
-# In 60 digits, where $c$ can be as small as we like, attention comes closer to $x^2$ than any ReLU network with two
-# hidden layers of the block's width.
+# With 60 digits of precision, where $c$ can be as small as we like, attention comes closer to $x^2$ than any ReLU
+# network with two hidden layers of the block's width.
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
@@ -697,8 +696,6 @@ claim.equal(
     tolerance=1e-3,
 )
 claim.at_most("3 units, ½ log₂(1/8ε) layers: distance over ε", enough, 1.0)
-for eps in accuracies:
-    claim.printed.above(f"one layer is too shallow for ε = {eps}: distance of {wide[eps].width} units", far[eps], eps)
 claim.at_most("attention: error law, misfit over the largest error", squares, 0.1)
 claim.at_most("layers (2 claimed)", blocks[0].layers, 2)
 claim.equal("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), 1)
@@ -711,7 +708,7 @@ claim.verdict()
 # ## What to remember
 # - A softmax with small scores is nearly linear, so attention can multiply matrices in two layers with one head.
 # - The error is $\frac12cz^2$ from curvature, $e^{-C}/c$ from the other columns, and rounding divided by $c$.
-# - With 53 bits the best $c$ is near $10^{-7}$, and every program of this chapter meets this floor.
+# - With 53 bits the best $c$ is near $10^{-7}$, and every program with products meets this floor.
 #
 # ## Exercises
 #
@@ -724,10 +721,10 @@ claim.verdict()
 #
 #    </details>
 # 2. *Predict, then run.* Set `d = 16`. Operands are four times as large, and more columns score 0. How do the two
-#    branches of the V for $C=10$ and the right one for $C=40$ move?
+#    branches of the V for $C=10$ and the right branch for $C=40$ move?
 #    <details><summary>Solution</summary>
 #
-#    All of them rise. Entries of a product are sums of 16 terms in place of 4, so $\frac12cz^2$ grows. In a
+#    All of them rise. Entries of a product are sums of 16 terms instead of 4, so $\frac12cz^2$ grows. In a
 #    $16\times16$ block, 192 columns score 0, so $1+n_0/2d=7$, and the term $e^{-C}(1+n_0/2d)/c$ grows as well.
 #
 #    </details>

@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 17 to 20, Corollaries 8 and 9, Appendix M.*
 #
 # A calculator must divide and take roots, but attention computes neither. It computes [sums of
-# sigmoids](lemma_11_sigmoids.ipynb), and steep sigmoids are almost steps. How many steps does a staircase need to
-# follow a reciprocal or a root?
+# sigmoids](lemma_11_sigmoids.ipynb), and steep sigmoids are almost steps. How many steps does a staircase need for a
+# reciprocal or a root?
 
 # %%
 import math
@@ -60,8 +60,8 @@ def grid(least, most):
 # ## A tiny example
 # We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has the height $1/a$ at its start $a$
 # and may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$: there $1/x$ has fallen from 2 to
-# 1.6, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at 10
-# lasts until 60.
+# 1.6, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at
+# 10 lasts until 60.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
@@ -80,7 +80,7 @@ titles = ["ε", "δ", "C", "intervals", "the paper's bound", "steps", "sigmoids"
 show.table(
     [*titles, "steps on [-C, -δ]"],
     rows,
-    caption="Largest errors on [δ, C], and at the right on the other side of 0.",
+    caption="Largest errors on [δ, C], and on the right those on the other side of 0.",
 )
 
 # %% [markdown]
@@ -109,7 +109,7 @@ show.table(
 #
 # <blockquote>
 #
-# **Beyond the paper.** About $1/\epsilon\delta$ steps and a multiple of $\log\log C$ are enough.
+# **Beyond the paper.** About $1/\epsilon\delta$ steps, plus a multiple of $\log\log C$, are enough.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -198,8 +198,8 @@ show.table(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The paper draws it from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$, which is 1 on
-#   $[0,m^2]$. Sigmoids whose slopes form a geometric sequence give it.
+# - The paper derives it from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$, which is 1 on
+#   $[0,m^2]$. Sigmoids whose slopes form a geometric sequence achieve $O(1/m)$.
 #
 # </details>
 #
@@ -214,8 +214,8 @@ show.table(
 #
 # ## Why it is true
 # *Reciprocal.* On an interval from $a$ to $a(1+\epsilon a)$, the function $1/x$ changes by less than $\epsilon$. Far
-# out the steps are long: $a$ is nearly squared in each, so a far end costs almost nothing. The mirror images,
-# $f(x)-f(-x)$, serve negative numbers. A sigmoid is one half at its knot, so the first one must rise before $\delta$.
+# from 0 the steps are long, because each nearly squares $a$, so a distant end costs few steps. The mirror images,
+# $f(x)-f(-x)$, cover negative numbers. A sigmoid is one half at its knot, so the first one must rise before $\delta$.
 #
 # *Root.* The root rises by $\epsilon$ between $i^2\epsilon^2$ and $(i+1)^2\epsilon^2$. All steps have the same height,
 # and there are $\sqrt C/\epsilon$ of them.
@@ -373,15 +373,15 @@ axis.legend()
 show.figure(
     fig,
     name="root-range",
-    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. The steps of Lemma 20 stay near 1; slopes in geometric "
-    "sequence stay below $1/m$ (dashed), and a transformer with $m$ heads has their error.",
+    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. The steps of Lemma 20 stay near 1; geometric slopes "
+    "stay below $1/m$ (dashed), and a transformer with $m$ heads has the same error.",
     alt="Log-log plot: one curve is level near one; the other falls along a dashed line of slope minus one, below it, "
     "with three diamonds on it.",
 )
 
 # %% [markdown]
 # Equal steps stay near 1. Geometric slopes stay below $1/m$, and the transformer has the same error. Their price is
-# large coefficients that cancel:
+# large coefficients that cancel.
 
 
 # %%
@@ -406,9 +406,9 @@ show.table(["m", "sum of the coefficients over m³", "lost in 53 bits, times m"]
 
 # %% [markdown]
 # ## How we checked
-# We take the largest errors on grids, and solvers settle whole lists of steps for every real $x$; ball arithmetic does
-# the same for the sigmoids. With half of the intervals or sigmoids, or with the first knot at $\delta$, the error must
-# exceed $\epsilon$.
+# We take the largest errors on grids, and solvers verify whole lists of steps for every real $x$; ball arithmetic
+# does the same for the sigmoids. With half of the intervals or sigmoids, or with the first knot at $\delta$, the
+# error must exceed $\epsilon$.
 
 # %%
 claim = Claim("looped-transformers/lemma-17")
@@ -502,23 +502,25 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Half of each grid is spaced in proportion to $x$, which finds the steep start of the root. Certificates: Lemma 18 for
-# $\epsilon=\delta=\frac14$ and $C=16$, Lemma 20 for $\epsilon=\frac18$ and $C=4$, Corollary 8 for each $m$ from 9 to 64
-# up to $e^m$, Corollary 9 for $m=25$. We also compare two estimates in the proof of Corollary 9 with the sums: the
-# terms left out at both ends, at most $\frac\epsilon2$, and the sum of the coefficients, about $16m^3/K^2$.
+# Half of each grid is spaced in proportion to $x$, which resolves the steep start of the root. The certificates cover
+# Lemma 18 for $\epsilon=\delta=\frac14$ and $C=16$, Lemma 20 for $\epsilon=\frac18$ and $C=4$, Corollary 8 for each
+# $m$ from 9 to 64 up to $e^m$, and Corollary 9 for $m=25$. We also compare two estimates in the proof of Corollary 9
+# with the sums: the terms left out at both ends, at most $\frac\epsilon2$, and the sum of the coefficients, about
+# $16m^3/K^2$.
 #
 # </details>
 #
 # ## What to remember
-# - A far end is cheap for $1/x$, because the steps square their position, and expensive for the root with equal steps.
-# - Sigmoids of all slopes give the root on $[0,m^2]$ within $1/m$, and $O(\log^2m)$ of them are enough.
+# - A distant end is cheap for $1/x$, because each step nearly squares its start, but expensive for the root with
+#   equal steps.
+# - Sigmoids with geometric slopes give the root on $[0,m^2]$ within $1/m$, and $O(\log^2m)$ of them are enough.
 #
 # ## Exercises
 #
 # 1. *By hand.* How many equal steps does the root need on $[0,4]$ for an error of $\frac12$, and where do they begin?
 #    <details><summary>Solution</summary>
 #
-#    $\sqrt4/\frac12=4$ intervals, which begin at 0, $\frac14$, 1 and $\frac94$.
+#    It needs $\sqrt4/\frac12=4$ intervals, which begin at 0, $\frac14$, 1 and $\frac94$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `most_heads = 900`. What is the error of $1/x$ in the new row, at most?

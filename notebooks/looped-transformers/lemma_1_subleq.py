@@ -16,9 +16,9 @@
 # # Lemma 1 · A computer of ten layers
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 1 (Lemma 5), equation (5), Figure 4, Appendix G.*
 #
-# A computer with a single instruction can run every program: it subtracts one number from another, and jumps if the
-# result is at most zero. The instruction is called SUBLEQ. If a transformer can execute it once, and we feed its output
-# back as its input, the transformer is a computer. How many layers does one instruction take?
+# One instruction is enough to run every program: subtract one number from another, and jump if the result is at most
+# zero. This instruction is called SUBLEQ. If a transformer can execute it once, and we feed its output back as its
+# input, the transformer is a computer. How many layers does one instruction take?
 
 # %%
 import itertools
@@ -112,8 +112,8 @@ show.figure(
 #
 # **Beyond the paper.** Bit by bit, the ten layers take $8L+3N+\max(3L,2N)+1$ rows, which is $O(\log n+N)$. With each
 # integer in one real row, ten layers with two heads have $8L+6$ rows, weights up to $2^{N+1}$ and $2^L$, and staircases
-# of up to $2^{\lceil N/7\rceil+1}$ hidden units. They are right for every number of cycles if $2\lambda-\ln(\lambda
-# L)\ge(N+L+6)\ln2$.
+# of up to $2^{\lceil N/7\rceil+1}$ hidden units. They are right for every number of cycles if $\lambda\ge1$ and
+# $2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -124,11 +124,12 @@ show.figure(
 # computes the flag and the choice. Together they make nine layers. The tenth rounds, so that the small errors of the
 # softmax cannot add up.
 #
-# The width is the hard part. The paper's proof stores integers bit by bit, in $N$ rows each, and the lemma allows only
-# $\log N$. We therefore store an integer as one real number in one row. Nothing has to be carried any more, and three
-# layers execute the instruction: read it and advance the counter; read both operands and subtract; write and compute
-# the flag. The remaining seven choose the counter and round. To round a real number we need a staircase with $2^N-1$
-# steps. Seven layers build it digit by digit, each with a staircase of about $N/7$ bits.
+# The width is the hard part. The paper's proof stores integers bit by bit, in $N$ rows each, but the lemma allows
+# only $\log N$. We therefore store an integer as one real number in one row. Without carries, three layers execute
+# the instruction: the first reads it and advances the counter, the second reads both operands and subtracts, and the
+# third writes and computes the flag. The remaining seven choose the next counter and round. To round a real number we
+# need a staircase function with $2^N-1$ steps. Seven layers build it digit by digit, each with a staircase of about
+# $N/7$ bits.
 #
 # <details><summary>Proof of Lemma 1, with an integer in one row, and what is repaired bit by bit</summary>
 #
@@ -157,24 +158,23 @@ show.figure(
 # $r=x-m$. The last subtracts this from $x$, which leaves $m$, and clears the buffer. A digit of $h$ bits has $2^h-1$
 # ramps of two units; with two more for copying that is at most $2^{h+1}$, and $h\le\lceil N/k\rceil$.
 #
-# *With a soft one.* Let $\varepsilon=2ne^{-2\lambda}$ and $L,N\ge2$, and let a cycle begin in an exact state. Scores of
-# two codes differ by 2 at least, so in a look-up with an exact query the columns of other codes weigh
+# *With a soft one.* Let $\varepsilon=2ne^{-2\lambda}$, $L,N\ge2$ and $\lambda\ge1$, and let a cycle begin in an exact
+# state. Scores of two codes differ by 2 at least, so in a look-up with an exact query the columns of other codes weigh
 # $\frac12\varepsilon$ together at most. The instruction's bits are then right within $\varepsilon$, and rows that
 # should be empty hold at most $\frac12\varepsilon$ times the largest entry read, until they are cleared. With such
 # codes scores are wrong by $3L\varepsilon$ at most. So, if $10\lambda L\varepsilon\le1$, the weight of other codes is
 # at most $\frac12\varepsilon e^{6\lambda L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$
 # each, as in the write, have scores that differ by $2L\varepsilon$ at most (the pointer rows of column $b$ are wrong by
 # $\frac12\varepsilon$), so that they do so within $\frac12\lambda L\varepsilon+\frac12\varepsilon\le\lambda
-# L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore
-# wrong by at most $2^N\varepsilon$, and what is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$
-# beside the noise of the difference, which is at most $\eta$ too. So all cells, and the empty entries of the memory's
-# row in other columns, are within $2\eta$ of their integers after the write, and the flag is wrong by $\eta$ at most.
-# If $2\eta\le\frac14$, the staircase leaves the integers themselves; the ramps of the selection, which remove what is
-# below $\frac14$, leave $\pm1$ in the counter; the other rows are cleared. The state is then exact again, what it would
-# be with a hard maximum, and the next cycle begins as this one did: no $T$ comes in. With $n\le2^L$ the condition
-# $2\eta\le\frac14$ follows from
+# L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore wrong by at most $2^N\varepsilon$, and what
+# is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$ beside the noise of the difference, which is
+# at most $\eta$ too. So all cells, and the empty entries of the memory's row in other columns, are within $2\eta$ of
+# their integers after the write, and the flag is wrong by $\eta$ at most. If $2\eta\le\frac14$, the staircase leaves
+# the integers themselves; the ramps of the selection, which remove what is below $\frac14$, leave $\pm1$ in the
+# counter; the other rows are cleared. The state is then exact again, what it would be with a hard maximum, and the next
+# cycle begins as this one did: no $T$ comes in. With $n\le2^L$ the condition $2\eta\le\frac14$ follows from
 #
-# $$2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
+# $$\lambda\ge1\quad\text{and}\quad2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
 #
 # and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells right within $\delta$ before
 # a cycle are so within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of cycles.)
@@ -259,9 +259,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the work move from the instruction to the operands, on to the memory, and back to the counter. Layers 9 and 10
-# change nothing in this cycle, because the program does not jump and all entries are exact. Bit by bit, the scratchpad
-# looks like this:
+# We see the work move from the instruction to the operands, on to the memory, and back to the counter. Layers 9 and
+# 10 change nothing in this cycle, because the program does not jump and all entries are exact. The next figure shows
+# the scratchpad bit by bit.
 
 # %%
 fig, axis = show.axes(width=8, height=4.6)
@@ -279,8 +279,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Layer 2 brings the operands, layers 3 and 4 negate the first, and layer 5 replaces the second by the difference. Layer
-# 7 puts the flag there, and layer 8 advances the counter.
+# Layer 2 fetches the operands, layers 3 and 4 negate the first, and layer 5 replaces the second by the difference.
+# Layer 7 replaces the difference by the flag, and layer 8 advances the counter.
 #
 # ### A number in one row
 # How many rows does the second machine need, the one that stores each integer as a real number?
@@ -297,17 +297,17 @@ show.table(
         *([L, *(rows_of[L, N].width for N in lengths), 8 * L + 3 * 48 + max(3 * L, 2 * 48) + 1] for L in sides),
         ["hidden units of the widest staircase", *staircases.values(), "none"],
     ],
-    caption="Rows of the machine with one real row for an integer: 8 L + 6 for integers of any length. Below, the "
-    "hidden units of its layers 5 to 10, which have nothing but a staircase.",
+    caption="The machine that stores an integer in one real row: its rows, 8 L + 6 for integers of any length, and "
+    "below, the hidden units of its layers 5 to 10, which contain only a staircase.",
 )
 
 # %% [markdown]
-# It has $8L+6$ rows for integers of every length. The bits cost something elsewhere: one weight is $2^{N+1}$, and a
-# staircase has up to $2^{\lceil N/7\rceil+1}$ hidden units.
+# It has $8L+6$ rows for integers of every length. Longer integers cost something elsewhere: one weight is $2^{N+1}$,
+# and a staircase has up to $2^{\lceil N/7\rceil+1}$ hidden units.
 #
-# Does it stay right for ever? We let a loop lower a cell by 5 and raise it by 5, again and again. The temperature
-# $\lambda$ multiplies the scores before the softmax; we use the smallest one that our proof allows, so that the noise
-# is as large as possible.
+# Does it stay correct for ever? An endless loop lowers a cell by 5 and raises it by 5. The temperature $\lambda$
+# multiplies the scores before the softmax; we use the smallest one that our proof allows, so that the noise is as
+# large as possible.
 
 # %%
 endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])
@@ -322,19 +322,19 @@ show.table(
         *((f"rounded, {label}, lambda = {lasting:g}", one.first_wrong or "none") for label, one in runs.items()),
         *((f"not rounded, lambda = {lam:g}", first or "none") for lam, first in drifts.items()),
     ],
-    caption=f"Cycles of an endless loop, of {cycles}. Without rounding the noise adds up, and each unit of "
-    "temperature buys about three times as many cycles.",
+    caption=f"The first wrong cycle in {cycles} cycles of an endless loop. Without rounding the noise adds up, and "
+    "each unit of temperature makes the loop last about three times as long.",
 )
 
 # %% [markdown]
-# With a staircase, no cycle is wrong. Without one the noise adds up, and each unit of $\lambda$ makes the run about
-# three times as long before it fails.
+# With a staircase, no cycle is wrong. Without one, each extra unit of $\lambda$ makes the run last about three times
+# as long before it fails.
 
 # %% [markdown]
 # ## How we checked
 # We compare counter and memory with an interpreter that knows nothing about transformers, after every step of random
-# programs. Some programs go to the limits: extreme integers, instructions that jump to themselves, writes to reserved
-# cells. First the paper's machine:
+# programs. Some programs test the limits: extreme integers, instructions that jump to themselves, writes to reserved
+# cells. We begin with the paper's machine.
 
 # %%
 wrong = compared = halted = 0
@@ -483,15 +483,15 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - *The size of the paper's machine.* The text leaves a choice between ten and eleven layers. With the flag among the
-#   three layers of the branch there are ten.
-# - *Two ways to run it.* The runner leaves out work that cannot matter; a test shows that its states equal those of the
-#   literal layers at $\lambda=30$, bit for bit. The programs at the limits run on the literal layers, on all columns,
-#   with products by zero left out; we compare their states with those of the dense matrices entry by entry.
+# - *The size of the paper's machine.* The text can be read as ten or as eleven layers. There are ten if the flag
+#   belongs to the three layers of the branch.
+# - *Two ways to run it.* The runner leaves out work that cannot matter; a test shows that at $\lambda=30$ its states
+#   equal those of the full layers, bit for bit. The programs that test the limits run on the layers as stated, on all
+#   columns, with products by zero left out; we compare their states entry by entry with those of the dense matrices.
 # - *What is judged.* We judge the statement by the machine with real rows, and the paper's proof by the machine with
-#   bits. The certificate concerns a hard maximum, with numbers read from the built layers.
-# - *Programs for real rows.* They start with integers of 7 bits. A step at most doubles the largest, so no result
-#   leaves 48 bits within 40 steps. In the control the gates are made for integers of 8 bits.
+#   bits. The certificate is for a hard maximum, and uses the numbers of the layers that we built.
+# - *Programs for real rows.* They start with integers of 7 bits. A step at most doubles the largest one, so within 40
+#   steps no result exceeds 48 bits. In the control the gates are built for integers of 8 bits.
 # - *Rounding.* In ten layers an error of the order of $10^{-13}$ may remain, because 53 bits do not hold all sums of a
 #   staircase. The next cycle removes it.
 # - *Width.* We count rows of the input, as equation (5) does. Elsewhere the paper uses the word for hidden units: a
@@ -518,7 +518,7 @@ claim.verdict()
 # <!-- /claim -->
 #
 # We ask which layer is the first to change the instruction, the operands, the difference, the memory and the counter.
-# For the control we move the writing layer to the end.
+# As a control we move the writing layer to the end.
 
 
 # %%
@@ -608,7 +608,7 @@ unsettled = machine.cycle(broken, inverse_temperature)
 moved = int((machine.memory(unsettled, source) != machine.memory(broken, source)).sum())
 
 # %% [markdown]
-# We judge equation (5) with memory cells that are vectors of $N$ bits, as its text has them.
+# We judge equation (5) with memory cells that are vectors of $N$ bits, as the paper's text describes them.
 
 # %%
 claim = Claim("looped-transformers/equation-5-input")
@@ -628,8 +628,8 @@ claim.verdict()
 # ## Where the paper differs
 # The lemma is right, but the paper's proof does not have the stated width: its integers take $N$ rows, not $\log N$.
 # The proof also needs three repairs. The write must subtract its second ReLU, the flag needs $1-N$ in place of $1+N$,
-# and constants must act in the scratchpad alone. Without the last, the subtraction fills the memory with the bits of
-# $-1$.
+# and constants must act in the scratchpad alone. Without the last repair, the subtraction fills the memory with the
+# bits of $-1$.
 #
 # ## What to remember
 # - Ten layers with two heads, in a loop, run every program that fits into the input.

@@ -71,14 +71,15 @@ def data(count, source=source):
 # $t=f_{\mathrm{mul}}(x_*^\top,t)$.
 #
 # **What changed.** With the lines as stated only the first weight would ever move, and the counters make $(n_d+1)(T+1)$
-# updates, the last of each pass with a point from behind the data.
+# updates, the last of each pass with a point past the end of the data.
 #
 # <details><summary>Slips (3)</summary>
 #
-# - Line 11 sets a cell to a number, which is no FLEQ instruction; it adds 0 to a cell that holds the start.
-# - The gradient of the loss, which has $1/|\mathcal D|$, lacks the factor $2/|\mathcal D|$; we take it into $\eta$.
-# - Without pointers, the paper copies lines 1 to 3. Lines 1 to 5 have to be copied, since line 1 writes over what line
-#   4 reads.
+# - Line 11 sets a cell to a number, which is not a FLEQ instruction. Instead, it must add 0 to a cell that holds the
+#   start value.
+# - The gradient of the loss, which has $1/|\mathcal D|$, lacks the factor $2/|\mathcal D|$; we absorb it into $\eta$.
+# - Without pointers, the paper copies lines 1 to 3. Lines 1 to 5 must be copied, because line 1 overwrites what line 4
+#   reads.
 #
 # </details>
 #
@@ -130,7 +131,7 @@ def data(count, source=source):
 #
 # <blockquote>
 #
-# **Beyond the paper.** With 53-bit numbers the product has a floor near $10^{-7}$.
+# **Beyond the paper.** With 53-bit numbers the product has an error floor near $10^{-7}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -204,13 +205,13 @@ def data(count, source=source):
 # </details>
 #
 # ## See it run
-# We print the paper's listing on the left and the repaired one on the right; an equals sign marks the same line.
+# The paper's listing is on the left and the repaired one on the right; an equals sign marks identical lines.
 
 # %%
 print(side_by_side(sgd_beside()))
 
 # %% [markdown]
-# The interpreter runs it on six points, repaired and with each of the paper's versions put back.
+# The interpreter runs the repaired listing on six points, and then with each of the paper's errors put back.
 
 # %%
 w, x, y = data(6)
@@ -275,7 +276,7 @@ axis.legend()
 show.figure(
     fig,
     name="descent",
-    caption="The mean square error over the points while the machine runs, and the plain descent's at each update.",
+    caption="The mean square error over the points while the machine runs, and that of plain descent at each update.",
     alt="A staircase that falls over the cycles, with a step up now and then; round markers of the plain descent lie "
     "on its steps.",
 )
@@ -310,7 +311,7 @@ show.table(
 # %% [markdown]
 # ## How we checked
 # We compare the counter, all pointers and the weights with an interpreter and with plain descent. At a temperature of
-# 5, at $c=10^{-2}$, or if the pointers are not set back, the weights must be wrong.
+# 5, at $c=10^{-2}$, or if the pointers are not reset, the weights must be wrong.
 
 # %%
 claim = Claim("looped-transformers/algorithm-13")
@@ -361,19 +362,19 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The run without setting the pointers back goes on with whatever is behind the points; where it leaves the memory
-# before its end, its distance counts as infinite. In exact arithmetic the product has no floor; with 53 bits it has
-# one, near $10^{-7}$.
+# Without the resets, the run continues with whatever is stored after the points; if it leaves the memory before its
+# end, its distance counts as infinite. In exact arithmetic the product has no error floor; with 53 bits it has one
+# near $10^{-7}$.
 #
 # </details>
 #
 # ## Where the paper differs
 # Lines 3 and 4 multiply $x^\top$ by a number where $x$ is needed, so only the first weight would ever move. The
-# counters start one too low, and the extra update of each pass uses a point from behind the data.
+# counters start one too low, and the extra update of each pass uses a point past the end of the data.
 #
 # ## What to remember
 # - A transformer with one head in each of 12 layers runs stochastic gradient descent.
-# - A program can change its own instructions, and so visit more points than it has lines.
+# - A program can change its own instructions, and therefore visit more points than it has lines.
 #
 # ## Exercises
 #
@@ -383,11 +384,11 @@ claim.verdict()
 #    $(6+1)(20+1)=147$ in place of 120.
 #
 #    </details>
-# 2. *Predict, then run.* Set `epochs = 10`. How does the figure change, and how the distance to plain descent?
+# 2. *Predict, then run.* Set `epochs = 10`. How do the figure and the distance to plain descent change?
 #    <details><summary>Solution</summary>
 #
-#    The staircase is twice as long. The distance stays near the floor of the products, because a step does not enlarge
-#    earlier errors.
+#    The staircase is twice as long. The distance stays near the error of the products, because a step does not
+#    enlarge earlier errors.
 #
 #    </details>
 #

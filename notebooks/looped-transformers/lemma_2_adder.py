@@ -29,8 +29,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# We add 7 and 5 in three bits. In both numbers, we keep for each place only the bit at this place and the bits to its
-# right, and write down the sum $s$ of the two shortened numbers:
+# We add 7 and 5, using three bits. For each place, we keep only the bit at this place and the bits to its right in
+# both numbers, and write down the sum $s$ of the two shortened numbers:
 #
 # | | bit 3 | bit 2 | bit 1 | |
 # | --- | --- | --- | --- | --- |
@@ -39,8 +39,8 @@ from bookpress.claims import schematic
 # | $s$ | 7 + 5 = 12 | 3 + 1 = 4 | 1 + 1 = 2 | |
 # | bit of the sum | 1 | 0 | 0 | 4, which is 12 modulo 8 |
 #
-# We can read the last row from $s$ alone. Bit 3 is 1 when $s$ is 4 to 7 or 12 to 15. Bit 2 is 1 when $s$ is 2, 3, 6 or
-# 7, and bit 1 is 1 when $s$ is 1 or 3. All three places of this sum carry. We did not have to pass on any carry,
+# We can read the last row from $s$ alone. Bit 3 is 1 when $s$ is 4 to 7 or 12 to 15. Bit 2 is 1 when $s$ is 2, 3, 6
+# or 7, and bit 1 is 1 when $s$ is 1 or 3. Every place of this sum produces a carry. We did not have to pass any on,
 # because each carry is already contained in $s$.
 
 # %%
@@ -56,8 +56,8 @@ for bit, low_sum in ((3, 12), (2, 4), (1, 2)):
 show.figure(
     fig,
     name="tiny",
-    caption="The two windows of each bit on the line of whole numbers. The arrows are at the sums $s$ of 7 + 5: blue "
-    "inside a window, orange outside.",
+    caption="The two windows of each bit on the number line. Arrows mark the sums $s$ of 7 + 5: blue inside a "
+    "window, orange outside.",
     alt="Three number lines, from 0 to 15, 0 to 7 and 0 to 3, with two raised windows each: 4 to 7 and 12 to 15, 2 to "
     "3 and 6 to 7, 1 and 3. An arrow points at 12 inside a window of bit 3, at 4 between the windows of bit 2, and at "
     "2 between those of bit 1.",
@@ -65,7 +65,7 @@ show.figure(
 
 # %% [markdown]
 # We see the same picture at three sizes: the windows of a bit are twice as wide as those of the bit to its right. For
-# each bit, it only matters whether $s$ is in one of its windows, and no bit waits for another.
+# each bit, all that matters is whether $s$ is in one of its windows. No bit waits for another.
 #
 # ## The paper states
 # <!-- claim looped-transformers/lemma-2 -->
@@ -150,7 +150,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw the two windows of the third bit for all real $s$, not only for integers.
+# We draw the two windows of the third bit for all real $s$.
 
 # %% tags=["parameters"]
 bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
@@ -182,13 +182,13 @@ show.figure(
     name="windows",
     caption="The two windows for the third bit. Between integers they are ramps; every integer sits at the end of a "
     "ramp or on a plateau.",
-    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with dots at 0 or 1 for "
-    "the third bit of each integer, all on the curves.",
+    alt="Two trapezoids over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with dots at 0 or 1 for the "
+    "third bit of each integer, all on the curves.",
 )
 
 # %% [markdown]
-# We see that the curve of the formula goes through every dot. The curve also has ramps between integers, and some dots
-# are at the very end of a ramp. There, moving $s$ to one side changes the result at once.
+# We see that the curve of the formula goes through every dot. The curve also has ramps between integers, and some
+# dots are at the very end of a ramp. There, the slightest shift of $s$ to one side changes the result.
 #
 # Next we build the layer. Bits enter and leave as $-1$ and $1$. We also build a second layer without the last two units
 # of each bit, which form the window that begins at $3h$.
@@ -249,7 +249,8 @@ show.figure(
     name="noise",
     caption="Every input bit is wrong by the same small $\\delta$. The error of the sum doubles from bit to bit: an "
     "adder of $N$ bits multiplies noise by about $2^N$.",
-    alt="A straight line on a logarithmic axis: the error of bit i against i, doubling at each bit, on the dotted law.",
+    alt="A straight line on a logarithmic axis: the error of bit i against i, doubling at each bit, along the "
+    "dotted line of the formula.",
 )
 
 # %% [markdown]
@@ -258,10 +259,10 @@ show.figure(
 #
 # ## How we checked
 # We compare every bit with integer addition modulo $2^d$. A solver settles the sum for numbers of every length: the
-# units of bit $i$ depend on $i$ only through $h=2^{i-1}$, the value of this bit, so we read them from a built layer and
-# ask z3 one question in which $h$ is a variable. As a control we drop the window that begins at $3h$. A sum can reach
-# this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong for some such
-# pairs and for no other pairs.
+# units of bit $i$ depend on $i$ only through $h=2^{i-1}$, the value of this bit, so we read them from a built layer
+# and ask the solver z3 one question in which $h$ is a variable. As a control we drop the window that begins at $3h$.
+# A sum can reach this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong
+# for some such pairs and for no other pairs.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")

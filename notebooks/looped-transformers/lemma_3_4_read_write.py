@@ -10,9 +10,9 @@
 # # Lemmas 3 and 4 · Reading and writing by address
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 3 and 4, Figures 2 and 3, Appendices B.2 and F.2.*
 #
-# A computer has to fetch a number from an address, and to store one there. A transformer has only columns that attend
-# to each other. One of them, the *scratchpad*, does the work, and the others are the memory. Can one attention head
-# copy any memory column into the scratchpad, and back?
+# A computer fetches numbers from addresses, and stores numbers there. A transformer has only columns that attend to
+# each other. One of them, the *scratchpad*, does the work, and the others are the memory. Can one attention head copy
+# any memory column into the scratchpad, and back?
 
 # %%
 import math
@@ -33,12 +33,12 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Every memory column carries its *code*, a pattern of $\pm1$, as its address. The scratchpad carries a *pointer*, the
-# code of the column that it wants. Codes match best with themselves: the score of $(1,-1)$ with itself is 2, and with
+# code of the column that it needs. Each code matches itself best: the score of $(1,-1)$ with itself is 2, and with
 # $(1,1)$ it is 0.
 #
-# The scratchpad holds 5 and points to column B, which holds 9. At a high temperature these two columns see themselves
-# and each other with weight $\frac12$, so both receive the mean, 7. Now either of them can compute what the other
-# holds: $5+2(7-5)=9$ and $9+2(7-9)=5$.
+# The scratchpad holds 5 and points to column B, which holds 9. At a high temperature these two columns attend to
+# themselves and to each other with weight $\frac12$ each, so both receive the mean, 7. Either of them can now compute
+# what the other holds: $5+2(7-5)=9$ and $9+2(7-9)=5$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -59,7 +59,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the exchange is symmetric. To read, the scratchpad keeps its result, and to write, the target does.
+# We see that the exchange is symmetric. In a read, only the scratchpad keeps its result. In a write, only the target
+# does.
 #
 # ## The paper states
 # <!-- claim looped-transformers/lemma-3 -->
@@ -74,8 +75,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - In the proof, after the head the indicator of the scratchpad is shown as $\frac12$. It stays 1, because the value
-#   matrix does not touch it.
+# - The proof shows the scratchpad's indicator after the head as $\frac12$. It stays 1, because the value matrix does
+#   not touch it.
 #
 # </details>
 #
@@ -84,9 +85,9 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The proof's $\lambda\ge\log(n^3/\epsilon)$ bounds the error of the softmax matrix. The error of
-# a read is this times the size of the data: below $\epsilon$ for bits, but not always for data up to $G$. At $n=4$,
-# $\epsilon=\frac12$ and data of size $10^4$ it is 1.8. In fact the error falls like $e^{-2\lambda}$, and with a hard
-# maximum it is zero.
+# a read is this error times the size of the data: below $\epsilon$ for bits, but not always for data up to $G$. At
+# $n=4$, $\epsilon=\frac12$ and data of size $10^4$, it is 1.8. In fact the error falls like $e^{-2\lambda}$, and with a
+# hard maximum it is zero.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -103,7 +104,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof adds both ReLUs, although its construction is to be that of Lemma 3. The second has to be subtracted:
+# - The proof adds both ReLUs, although its construction is meant to be that of Lemma 3. The second must be subtracted:
 #   $v:=v+\sigma(2v_\text{new}-2v-Cb)-\sigma(2v-2v_\text{new}-Cb)$. With both added, $[1,-1,1]$ written over $[-1,1,1]$
 #   gives $[1,3,1]$.
 #
@@ -113,13 +114,14 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Keys and queries are the sum of the pointer rows and the code rows. The scratchpad has no code and the memory has no
-# pointers, so the scratchpad and its target have the same key, and their four scores are equal and higher than all
-# others. The value matrix puts the mean $(v_1+v_i)/2$ of the two contents into a buffer, in *both* columns.
+# Each key and each query is the sum of a column's pointer rows and code rows. The scratchpad has no code and the
+# memory has no pointers, so the scratchpad and its target have the same key. Their four scores are equal, and higher
+# than those with any other column. The value matrix puts the mean $(v_1+v_i)/2$ of the two contents into a buffer, in
+# *both* columns.
 #
-# Then ReLU units add twice the difference between buffer and content. To read, they do so only in the scratchpad, where
-# an indicator $b$ is 1. To write, they do so only where $b$ is 0, and there only the target has a difference. A large
-# constant $C$, the *gate*, silences the other units. For data of $\pm1$, $C=2$ is enough.
+# Then ReLU units add twice the difference between buffer and content. A read does this only in the scratchpad, where
+# an indicator $b$ is 1. A write does this only where $b$ is 0, and there only the target has a difference. A large
+# constant $C$, the *gate*, switches the other units off. For data of $\pm1$, $C=2$ is enough.
 #
 # ## See it run
 # We build both layers with the rows from the paper's proof. Only their ReLU units differ.
@@ -213,8 +215,8 @@ show.figure(
     fig,
     name="read",
     caption=f"A read of column {target} (dotted). Left: every column attends to itself, but columns 0 and {target} "
-    "share their attention evenly. Right: the content of the column appears in the scratchpad. Orange is -1, blank "
-    "0, blue +1.",
+    "divide theirs evenly between the two. Right: the content of the column appears in the scratchpad. Orange is "
+    "-1, blank 0, blue +1.",
     alt=f"Three images: a diagonal attention matrix with four half weights at columns 0 and {target}; the state "
     "before; and the state after the read, which differs in one block of column 0.",
 )
@@ -251,8 +253,8 @@ show.figure(
 # This time the target column changes.
 #
 # ### How exact is it?
-# A softmax leaves a little weight on columns whose code differs in one bit. We compare the largest error of a read with
-# the paper's bound, $\epsilon=n^3e^{-\lambda}$.
+# A softmax leaves a little weight on other columns, mostly on those whose code differs in one bit. We compare the
+# largest error of a read with the paper's bound, $\epsilon=n^3e^{-\lambda}$.
 
 
 # %%
@@ -310,7 +312,7 @@ promised = columns**3 * (-grid).exp()
 
 # %%
 fig, axis = show.axes(width=7, height=3.2)
-axis.semilogy(grid, promised, "--", color=show.COLOURS[1], label=r"promised: $\epsilon = n^3 e^{-\lambda}$")
+axis.semilogy(grid, promised, "--", color=show.COLOURS[1], label=r"paper's bound: $\epsilon = n^3 e^{-\lambda}$")
 axis.semilogy(grid, error.clamp(min=1e-18), "o-", label="measured")
 axis.set_xlabel(r"temperature $\lambda$")
 axis.set_ylabel("largest error of what is read")
@@ -318,17 +320,17 @@ axis.legend()
 show.figure(
     fig,
     name="read-error",
-    caption="The largest error of a read over 20 random states. The promise is kept with room to spare, and the true "
-    "slope is -2.",
-    alt="Two falling curves on a logarithmic axis: the promised error with slope minus one, and far below it the "
+    caption="The largest error of a read over 20 random states. The paper's bound holds with room to spare; the "
+    "measured slope is -2.",
+    alt="Two falling curves on a logarithmic axis: the paper's bound with slope minus one, and far below it the "
     "measured error with slope minus two, down to rounding at a temperature of about 18.",
 )
 
 # %% [markdown]
 # We see two straight lines. The measured one falls twice as fast, like $e^{-2\lambda}$.
 #
-# The bound is for the softmax matrix. Data of size $G$ multiply the error by $G$, as four columns with data of size
-# $10^4$ show.
+# The bound concerns the softmax matrix. Data of size $G$ multiply the error by $G$, as we check with data of size
+# $10^4$.
 
 # %%
 asked, size = 0.5, 1e4
@@ -359,9 +361,9 @@ print(f"[1, -1, 1] over [-1, 1, 1]: {three['correct']}, and with both units adde
 
 # %% [markdown]
 # ## How we checked
-# We compare every entry with a perfect copy, for bits and for real numbers. A solver proves both copies for a hard
-# maximum, six address bits, every pointer and all real data within the gate's range. As controls we lower the gate,
-# keep the old buffer, and remove the indicator or the pointer.
+# We compare every entry with a perfect copy, for bits and for real numbers. A solver proves that both copies are
+# exact for a hard maximum, six address bits, every pointer and all real data within the gate's range. As controls we
+# lower the gate, keep the old buffer, and remove the indicator or the pointer.
 
 # %%
 sizes = {kind: summarise(LoopedTransformer(rows, [access(kind)])) for kind in ("read", "write")}
@@ -423,11 +425,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# To keep the error of a read below $\epsilon$ for data up to $G$, we have to divide $\epsilon$ by $G$ in the proof's
-# bound.
+# For data up to $G$, the proof's bound needs $\epsilon/G$ in place of $\epsilon$.
 #
 # ## What to remember
-# - A pointer is a copy of an address, so one head joins the two columns.
+# - A pointer is a copy of an address, so one head can connect the two columns.
 # - Both columns receive the mean, and ReLU units decide which of them takes over the other's content.
 # - The error of a read falls like $e^{-2\lambda}$.
 #
@@ -441,11 +442,11 @@ claim.verdict()
 #    gives $1-2=-1$, as it should. Adding it gives 3.
 #
 #    </details>
-# 2. *Predict, then run.* Set `columns = 200`. How much does the paper's bound rise, and how much the error?
+# 2. *Predict, then run.* Set `columns = 200`. By how much do the paper's bound and the error rise?
 #    <details><summary>Solution</summary>
 #
-#    The bound rises by the factor $(200/32)^3\approx244$. The error rises by about 1.75 only, because just the columns
-#    one bit away count.
+#    The bound rises by the factor $(200/32)^3\approx244$. The error rises only by a factor of about 1.75, because
+#    only columns one bit away matter.
 #
 #    </details>
 #

@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 7 (= 21), Algorithms 3 and 9, Appendix N.*
 #
 # To invert a matrix we do not have to solve equations. Newton's iteration takes a first guess and improves it with
-# products and differences alone, and these are functions that a looped transformer has. Where must the guess begin, and
-# how exact can the result be?
+# products and differences alone, and a looped transformer can compute both. Which first guess works, and how exact
+# can the result be?
 
 # %%
 import math
@@ -71,9 +71,9 @@ show.figure(
 # **What is true.** From $X_{-T}=\epsilon A^\top$ with $\epsilon=1/\|A\|^2$ the iteration $X\leftarrow X(2I-AX)$
 # converges quadratically to $A^{-1}$ for every invertible $A$.
 #
-# **What changed.** The start is $\epsilon A^\top$, and $\epsilon$ is chosen. From $\epsilon A$ a rotation by a right
-# angle diverges for every $\epsilon>0$. For a rotation together with a 1, $\mathrm{diag}(R,1)$, no real $\epsilon$
-# leads to the inverse.
+# **What changed.** The start is $\epsilon A^\top$, and $\epsilon$ is specified. From $\epsilon A$, the iteration for a
+# rotation by a right angle $R$ diverges for every $\epsilon>0$. For $\mathrm{diag}(R,1)$ no real $\epsilon$ leads to
+# the inverse.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -88,10 +88,9 @@ show.figure(
 # updating the result, $X_{i+1}:=X_iY$.
 #
 # **What is true.** With $f_{\mathrm{mul}}(A,B)=A^\top B$ the program starts from $x=A^\top(\epsilon I)$, by
-# $f_{\mathrm{mul}}(a,x)$ in line 1. Line 5 transposes $x$, so that line 6 makes $XY$ with $Y=2I-AX$.
+# $f_{\mathrm{mul}}(a,x)$ in line 1. Line 5 transposes $x$, so that line 6 computes $XY$ with $Y=2I-AX$.
 #
-# **What changed.** As the paper has them, lines 5 and 6 make $(YX)^\top$, which differs from $XY$ if $A$ is not
-# symmetric.
+# **What changed.** As stated, lines 5 and 6 compute $(YX)^\top$, which differs from $XY$ if $A$ is not symmetric.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -108,16 +107,16 @@ show.figure(
 #
 # **What is true.** For every $\epsilon$ there is a looped transformer of 12 layers, with one head in each and $O(d)$
 # rows, that runs the iteration with an error of at most $\epsilon$. The error is driven to 0 by the temperature
-# together with the constants $c$ and $C$ of the product block. It is that of the products times what the condition of
-# $A$ makes of it.
+# together with the constants $c$ and $C$ of the product block. It is the error of the products, amplified by the
+# conditioning of $A$.
 #
-# **What changed.** The temperature alone cannot do it. Whatever the weights and the number of passes, if they are
-# fixed, the output tends to $X_1$ as $\lambda$ grows for a null set of matrices $A$ only. Lemmas 9 and 23 name "another
-# free parameter", as is needed here.
+# **What changed.** The temperature alone cannot do it. With fixed weights and a fixed number of passes, the output
+# tends to $X_1$ as $\lambda$ grows only for a null set of matrices $A$. Lemmas 9 and 23 name "another free parameter",
+# which is needed here as well.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof is the program of Algorithm 9, of which lines 1, 5 and 6 need a repair.
+# - The proof is the program of Algorithm 9, whose lines 1, 5 and 6 need a repair.
 #
 # </details>
 #
@@ -125,14 +124,14 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# With $R=I-AX$, one step gives $I-AX(2I-AX)=R^2$. So the iteration converges if the first residual is small enough.
-# From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, whose norm is below 1 for every invertible $A$ if
-# $0<\epsilon\le1/\|A\|^2$. From $\epsilon A$ it is $I-\epsilon A^2$. For a rotation by a right angle this is
+# With $R=I-AX$, one step gives $I-AX(2I-AX)=R^2$. The iteration therefore converges if the first residual is small
+# enough. For the guess $\epsilon A^\top$ it is $I-\epsilon AA^\top$, whose norm is below 1 for every invertible $A$
+# if $0<\epsilon\le1/\|A\|^2$. For $\epsilon A$ it is $I-\epsilon A^2$. For a rotation by a right angle this is
 # $(1+\epsilon)I$, and the iteration diverges.
 #
-# In the machine every product has a small error. Where $A$ is small, $X$ has to grow, and the errors grow with it, in
-# all by at most the square of the condition number of $A$. Then the quadratic convergence forgets them, except those of
-# the last step.
+# In the machine every product has a small error. In directions where $A$ is small, $X$ has to grow, and the errors
+# grow with it, overall by at most the square of the condition number of $A$. The quadratic convergence then removes
+# them, except those of the last step.
 #
 # <details><summary>Proof of Algorithm 3, as corrected</summary>
 #
@@ -237,14 +236,15 @@ square_law = [
 ]
 
 # %% [markdown]
-# The paper's program computes `mul(a, b)` as $A^\top B$. Its line 6 uses a transposed $Y$, which is right for symmetric
-# matrices only. We print it on the left and our repair on the right.
+# The paper's program computes `mul(a, b)` as $A^\top B$. Its line 6 uses a transposed $Y$, which is right for
+# symmetric matrices only. Its listing is on the left and our repair on the right.
 
 # %%
 print(side_by_side(listing_beside()))
 
 # %% [markdown]
-# Now the machine inverts a symmetric matrix, another one, and random ones. The bound is the recursion of the proof.
+# Now the machine inverts a symmetric matrix, one that is not symmetric, and random ones. The bound follows the
+# recursion in the proof.
 
 # %%
 batch = torch.cat([symmetric[None], skewed[None], torch.randn(draws, d, d, generator=source, dtype=torch.float64)])
@@ -291,10 +291,10 @@ axes[1].legend()
 show.figure(
     fig,
     name="newton",
-    caption="Left: residuals; dotted, the exact program. Right: the error against the exact program's X for every "
-    "matrix; it grows with the condition and stays below the bound.",
-    alt="Left: two curves that fall ever faster and then level off near ten to the minus seven; dotted lines go on to "
-    "ten to the minus sixteen. Right: a cloud of dots that rises with the condition number, under a cloud of dashes.",
+    caption="Left: residuals; dotted lines show the exact program. Right: the distance to the exact program's X for "
+    "every matrix, which grows with the condition number and stays below the bound.",
+    alt="Left: two curves that fall faster and faster and level off near ten to the minus seven; dotted lines go "
+    "down to ten to the minus sixteen. Right: a rising cloud of dots, under a cloud of dashes.",
 )
 
 # %% [markdown]
@@ -302,7 +302,7 @@ show.figure(
 # error is below its bound and grows with the condition number.
 #
 # ### What limits the error
-# We change the constant $c$ of the product block, and then the temperature with the weights as they are.
+# We change the constant $c$ of the product block, and then the temperature with fixed weights.
 
 # %%
 short = newton_program(symmetric, 4)
@@ -359,9 +359,9 @@ found, exact = hard_program.variable(hard_run.memory, "x"), hard_program.variabl
 
 # %% [markdown]
 # ## How we checked
-# The counter has to be that of the interpreter in every cycle, and the error of $X$ below its bound for every matrix. A
-# computer algebra system proves for all matrices of side 2 that a step squares the residual. The control is the matrix
-# of condition $10^8$.
+# The counter must equal the interpreter's in every cycle, and the error of $X$ must stay below its bound for every
+# matrix. A computer algebra system proves for all matrices of side 2 that a step squares the residual. The control is
+# the matrix of condition $10^8$.
 
 # %%
 claim = Claim("looped-transformers/algorithm-3")
@@ -418,19 +418,19 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The gate of the machine exceeds twice every entry that occurs. A bound is compared only where it is finite. The
-# printed program is run for 14 steps, because its rounding errors, which are not symmetric, grow from step to step even
-# for symmetric matrices. With the constant $c$ an entry $z$ of a product is off by at most $cz^2/2+\rho/c$, where
-# $\rho$ is what rounding adds in 53 bits, and $c$ near $10^{-6}$ or $10^{-7}$ is best. A machine that is built for a
-# temperature divides the keys of its product by it, so that the temperature does not matter there. With separate heads
-# for each block, the plain reading of Theorem 2, the widest layer has six heads.
+# The gate of the machine exceeds twice every entry that occurs. We use a bound only where it is finite. The paper's
+# program runs for 14 steps, because its rounding errors, which are not symmetric, grow from step to step even for
+# symmetric matrices. With the constant $c$ an entry $z$ of a product is off by at most $cz^2/2+\rho/c$, where $\rho$
+# is what rounding adds in 53 bits, and $c$ near $10^{-6}$ or $10^{-7}$ is best. A machine that is built for a
+# temperature divides the keys of its product by that temperature, so that the temperature does not matter there. With
+# separate heads for each block, as Theorem 2 has them, the widest layer has six heads.
 #
 # </details>
 #
 # ## What to remember
 # - Each step squares the residual, so a few products invert a matrix.
 # - The first guess must be $\epsilon A^\top$.
-# - The error is that of the products times at most the square of the condition number, and the constant $c$ controls
+# - The error is at most that of the products times the square of the condition number, and the constant $c$ controls
 #   it.
 #
 # ## Exercises

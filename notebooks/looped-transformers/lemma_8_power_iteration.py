@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 8 (= 22), Algorithms 4, 11, 12, Appendix N.*
 #
 # Multiply a vector by the same matrix again and again, and only one direction survives: the one that the matrix
-# stretches most. A looped transformer can do the products. But the result has to be divided by its norm, and the
-# machine has neither roots nor quotients that are exact. How does it divide?
+# stretches most. A looped transformer can compute the products. However, the result has to be divided by its norm,
+# and the machine has neither exact roots nor exact quotients. How does it divide?
 
 # %%
 import math
@@ -61,7 +61,7 @@ show.figure(
 
 # %% [markdown]
 # We see the direction approach $(1,1)$, the eigenvector of 3. The start matters: from $(1,1)$, the matrix
-# $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$ gives $(1,1)$ for ever, and that is the eigenvector of its *smaller*
+# $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$ gives $(1,1)$ for ever, which is the eigenvector of its *smaller*
 # eigenvalue.
 #
 # ## The paper states
@@ -76,12 +76,12 @@ show.figure(
 #
 # **What is true.** Let $|\lambda_1|>|\lambda_2|\ge\dots$, and let $w$ be the left eigenvector of $\lambda_1$. If
 # $w\cdot b_0\ne0$, the distance of $b_T/\|b_T\|$ to the eigenvector of $\lambda_1$, up to its sign, is
-# $O(|\lambda_2/\lambda_1|^T)$. If $w\cdot b_0=0$, it does not tend to 0. The start $b_0=1$ is right where the entries
-# of $w$ do not add up to 0.
+# $O(|\lambda_2/\lambda_1|^T)$. If $w\cdot b_0=0$, it does not tend to 0. The start $b_0=1$ works if the entries of $w$
+# do not add up to 0.
 #
-# **What changed.** From ones, $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$, whose eigenvalues are 1 and 3, gives
-# $b_T=(1,1)$ for every $T$, the eigenvector of 1. The Laplacian $\begin{pmatrix}1&-1\\-1&1\end{pmatrix}$ gives $b_1=0$,
-# and the division is $0/0$. With two eigenvalues of the same greatest modulus there need be no limit.
+# **What changed.** From a start of ones, $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$, whose eigenvalues are 1 and 3, gives
+# $b_T=(1,1)$ for every $T$, which is the eigenvector of 1. The Laplacian $\begin{pmatrix}1&-1\\-1&1\end{pmatrix}$ gives
+# $b_1=0$, and the division is $0/0$. With two eigenvalues of the same largest modulus, there may be no limit.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -95,12 +95,12 @@ show.figure(
 # $k=0,\dots,T$: $x_{k+1}=x_k\big(\frac32-\frac S2x_k^2\big)$.
 #
 # **What is true.** From $x_0=1$ the iteration converges to $1/\sqrt S$ for $0<S<3$. For $S<1$ it is within $10^{-12}$
-# after at most about $\log_{1.5}(1/\sqrt S)+6$ steps. It takes ever more steps as $S$ nears 3, where $x_1=(3-S)/2$
-# tends to 0.
+# after at most about $\log_{1.5}(1/\sqrt S)+6$ steps. It takes more and more steps as $S$ approaches 3, where
+# $x_1=(3-S)/2$ tends to 0.
 #
-# **What changed.** The paper gives no range of $S$. At 3 the limit is 0, and above it $-1/\sqrt S$ up to
-# $S\approx4.613$, where $(S-3)/2=\sqrt{3/S}$. From there to 5 it is either root, or 0 for a sequence of $S$ that tends
-# to 5. At 5 there is none, and beyond 5 the iteration diverges.
+# **What changed.** The paper gives no range of $S$. At $S=3$ the limit is 0, and above 3 it is $-1/\sqrt S$ up to
+# $S\approx4.613$, where $(S-3)/2=\sqrt{3/S}$. From there to 5 it is one root or the other, or 0 for a sequence of
+# values of $S$ that tends to 5. At 5 there is no limit, and beyond 5 the iteration diverges.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -114,19 +114,19 @@ show.figure(
 # $t=f_{\mathrm{add}}(t_1,q)$. Line 4: if $t_1\le0$ goto line 2, else calculate $\|b_T\|^2$. Lines 6 to 12: Algorithm
 # 11, back while $t_2\le0$. Line 13: $b=f_{\mathrm{mul}}(b,\mathrm{inv\_norm})$.
 #
-# **What is true.** The first loop has $T$ rounds, of $A/\|A\|$ from $b_0=1/\sqrt d$ in each entry, and gives $b_T$. The
-# second has a separate count: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a relative error $\epsilon$,
-# with $S=\|b_T\|^2$. With the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$,
+# **What is true.** The first loop multiplies by $A/\|A\|$ in $T$ rounds, starting at $b_0=1/\sqrt d$ in each entry, and
+# gives $b_T$. The second loop has a separate counter: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a
+# relative error $\epsilon$, with $S=\|b_T\|^2$. With the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$,
 # $T\log_{1.5}(\|A\|/|\lambda_1|)$ and $\log_{1.5}(1/|w\cdot b_0|)$ in place of the first term are enough. For symmetric
-# $A$ that does not grow with $T$.
+# $A$ this number does not grow with $T$.
 #
-# **What changed.** $A$ as it is, or ones as the start, can leave the range of Algorithm 11. From ones, $A=11^\top/d$,
-# of norm 1, has $S=d$. And $T$ rounds of the second loop can be too few at any $T$. They never arrive for large $T$ if
-# $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
+# **What changed.** If $A$ is not normalised, or the start consists of ones, $S$ can leave the range of Algorithm 11.
+# For example, from ones, $A=11^\top/d$, whose norm is 1, has $S=d$. In addition, $T$ rounds of the second loop can be
+# too few at any $T$. For large $T$ they never suffice if $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
 #
 # <details><summary>Slips (3)</summary>
 #
-# - Line 3 stores $t_1+1$ in $t$, and not in $t_1$.
+# - Line 3 stores $t_1+1$ in $t$, not in $t_1$.
 # - Line 13 has to transpose $b$ first.
 # - Algorithm 11 makes $T+1$ rounds where the program makes $T$, and Lemma 22 speaks of $b_{T+1}$.
 #
@@ -147,21 +147,21 @@ show.figure(
 #
 # **What is true.** For every $T$, every $\epsilon\le\frac12$ and every $A$ with $\lambda_1\ne0$ there is a looped
 # transformer of 12 layers, with one head in each and $O(d)$ rows, that ends within $\epsilon$ of Algorithm 4's
-# $b_T/\|b_T\|$, if the start has a part along the top eigenvector. It is given $A/\|A\|$ and the start $b_0=1/\sqrt d$
-# in each entry, and a second loop of $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
+# $b_T/\|b_T\|$, if the start has a part along the top eigenvector. Its input is $A/\|A\|$ and the start $b_0=1/\sqrt d$
+# in each entry, and its second loop has $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
 # b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first
 # term is 0 for symmetric $A$) and $w\cdot b_0\ne0$. The error is driven to 0 by the temperature together with the
-# constants $c$ and $C$ of the product block. It is that of the products, magnified about $S^{-3/2}$ times in the
+# constants $c$ and $C$ of the product block. It is the error of the products, magnified about $S^{-3/2}$ times in the
 # inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
 #
-# **What changed.** The temperature alone cannot do it. Whatever the weights and the number of passes, if they are
-# fixed, the output tends to $b_T/\|b_T\|$ as $\lambda$ grows for a null set of matrices $A$ only ($d\ge2$). And the
-# start needs a part along the top eigenvector, which ones need not have.
+# **What changed.** The temperature alone cannot do it. With fixed weights and a fixed number of passes, the output
+# tends to $b_T/\|b_T\|$ as $\lambda$ grows only for a null set of matrices $A$ ($d\ge2$), also if $A/\|A\|$ is given.
+# The start also needs a part along the top eigenvector, which a start of ones need not have.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof's program takes $A$ as it is and begins with ones, and so leaves the range of Algorithm 11. $A/\|A\|$ and
-#   a start of length 1 change no direction. Its second loop has $T$ rounds and needs a count of its own.
+# - The proof's program uses $A$ itself and starts with ones, and so leaves the range of Algorithm 11. With $A/\|A\|$
+#   and a start of length 1, no direction changes. The second loop has $T$ rounds and needs a separate counter.
 #
 # </details>
 #
@@ -173,9 +173,10 @@ show.figure(
 # The start needs a part along the first. For a matrix that is not symmetric, the *left* eigenvector measures this part.
 #
 # The inverse of the norm is $1/\sqrt S$ with $S=\|b\|^2$. Newton's iteration $x\leftarrow x(3-Sx^2)/2$ finds it with
-# products and differences. From $x=1$ it needs $S<3$, so the program gets $A/\|A\|$ and a start of length 1. For small
-# $S$ it first grows by at most $\frac32$ per round, and therefore needs about $\log_{1.5}(1/\sqrt S)$ rounds before it
-# converges quadratically. This number is not $T$: the second loop needs a separate count.
+# products and differences. From $x=1$ it needs $S<3$, so the program receives $A/\|A\|$ and a start of length 1. For
+# small $S$, the value $x$ first grows by a factor of at most $\frac32$ per round, so it needs about
+# $\log_{1.5}(1/\sqrt S)$ rounds before it converges quadratically. This number is not $T$, so the second loop needs a
+# separate counter.
 #
 # <details><summary>Proof of Algorithm 4, as corrected</summary>
 #
@@ -331,8 +332,8 @@ show.figure(
 #
 # ## See it run
 # ### The iteration
-# We run power iteration on a matrix with known eigenvalues, on random symmetric matrices, on others with any basis of
-# eigenvectors, and on small ones whose start decides.
+# We run power iteration on a matrix with known eigenvalues, on random matrices, symmetric or not, and on small ones
+# where the start matters.
 
 # %% tags=["parameters"]
 d = 4  # size of the matrix, from 4 to 8
@@ -436,7 +437,7 @@ special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 200)[-
 show.table(
     ["S", "x after 200 steps", "1/√S"],
     [(s, value, s**-0.5) for s, value in special.items()],
-    caption="From x = 1. At S = 5 it jumps between 1 and -1.",
+    caption="The iteration from x = 1. At S = 5 it alternates between 1 and -1.",
 )
 negative = torch.linspace(3.01, 4.61, 400, dtype=torch.float64)
 other_root = (inverse_root_iterates(negative, 400)[-1] * negative.sqrt() + 1).abs().max()
@@ -454,7 +455,8 @@ axis.legend()
 show.figure(
     fig,
     name="inverse-root",
-    caption="Relative error of the inverse root: a plateau while $x$ grows by 3/2 a step, then quadratic convergence.",
+    caption="Relative error of the inverse root: a plateau while $x$ grows by a factor of 3/2 per step, then "
+    "quadratic convergence.",
     alt="Four curves that stay near one for a while, longest for the smallest S, and then drop steeply to ten to the "
     "minus sixteen; that for 2.5 drops after that for 0.5.",
 )
@@ -464,7 +466,7 @@ show.figure(
 # plateau, because the first step goes to $(3-S)/2$, which is small.
 #
 # ### The program
-# The paper's program is on the left and ours on the right, with an equals sign for the same line.
+# The paper's program is on the left and ours on the right, with an equals sign where they agree.
 
 # %%
 print(side_by_side(listing_beside()))
@@ -472,8 +474,8 @@ skew = torch.diag(torch.tensor([0.5, 0.1, 0.05, 0.02], dtype=torch.float64))
 skew[0, 1] = 2.0  # the top eigenvector is e_1, the top eigenvalue a quarter of the norm
 
 # %% [markdown]
-# The interpreter runs it with all repairs, and with one place restored at a time. Then we count on 2000 random matrices
-# of each kind what the second loop misses after our number of rounds, and after $T$ rounds.
+# The interpreter runs our program, and then versions with one of the paper's lines put back. On 2000 random matrices
+# of each kind, we also measure the error of the second loop after our number of rounds, and after $T$ rounds.
 
 # %%
 
@@ -582,8 +584,8 @@ axes[1].legend()
 show.figure(
     fig,
     name="power-deviation",
-    caption="Left: deviation of the memory, one matrix. Right: error of the result for every matrix; it falls as $S$ "
-    "grows and stays below the bound.",
+    caption="Left: deviation of the memory for one matrix. Right: error of the result for every matrix; it falls as "
+    "$S$ grows and stays below the bound.",
     alt="Left: a curve that jumps at the second cycle to about ten to the minus seven and stays near it. Right: a "
     "cloud of dots and squares that falls as S grows, far under a falling line of dashes.",
 )
@@ -592,9 +594,9 @@ show.figure(
 # On the left we see the memory differ from the exact program by the error of the products. On the right, the error
 # grows as $S$ falls, and stays below the bound of each matrix.
 #
-# The machine must fail if the start has almost no part along the top eigenvector: then $S$ is smaller than the error of
-# the products. It also fails with a large $c$, and with weights made for another temperature, because no fixed weights
-# make products exact ([What temperature alone can do](temperature_alone.ipynb)).
+# The machine must fail if the start has almost no part along the top eigenvector: then $S$ is smaller than the error
+# of the products. It also fails with a large $c$, and with weights built for another temperature, because no fixed
+# weights make products exact ([What temperature alone can do](temperature_alone.ipynb)).
 
 # %%
 tilted = torch.cat([start[:, None], torch.randn(d, d - 1, generator=source, dtype=torch.float64)], dim=1)
@@ -641,10 +643,10 @@ in_t_rounds = (by_square[: len(batches[d])] - 1).abs().max()  # the symmetric on
 
 # %% [markdown]
 # ## How we checked
-# In every step the distance has to lie between two bounds, for random symmetric matrices of two sizes. A solver proves
-# that the inverse root converges for every $S$ between 0 and 3. In the machine, the counter has to be right in every
-# cycle, and the error below its bound. The controls are a start that is nearly orthogonal to the eigenvector, a matrix
-# of norm 3, and $T$ rounds for both loops.
+# In every step the distance must lie between two bounds, for random symmetric matrices of two sizes. A solver proves
+# that the inverse root converges for every $S$ between 0 and 3. In the machine, the counter must be right in every
+# cycle, and the error must stay below its bound. The controls are a start that is nearly orthogonal to the
+# eigenvector, a matrix of norm 3, and $T$ rounds for both loops.
 
 # %%
 claim = Claim("looped-transformers/algorithm-4")
@@ -725,23 +727,23 @@ claim.verdict()
 # $\theta_T$ the angle to the first after $T$ steps. Then
 # $\tan^2\theta_T=\sum_{i\ge2}(c_i/c_1)^2|\lambda_i/\lambda_1|^{2T}$ is at most
 # $\tan^2\theta_0\,|\lambda_2/\lambda_1|^{2T}$, and at least its term with $i=2$. The distance is
-# $2\sin\frac{\theta_T}2$, which lies between $\sin\theta_T$ and $\tan\theta_T$. So with
-# $u_T=\tan\theta_0\,|\lambda_2/\lambda_1|^T$ it is at most $u_T$, and at least
+# $2\sin\frac{\theta_T}2$, which lies between $\sin\theta_T$ and $\tan\theta_T$. With
+# $u_T=\tan\theta_0\,|\lambda_2/\lambda_1|^T$, the distance is at most $u_T$, and at least
 # $|c_2/c_1|\,|\lambda_2/\lambda_1|^T/\sqrt{1+u_T^2}$.
 #
 # *The error in the machine.* A product's entry $z$ is off by at most $cz^2/2+\rho/c$, as in Lemma 7, as long as the
-# entries of its operands are not too large: entries up to $g$ add $e^{cg^2-C}/c$. In the product of $S$ and $x^2$ this
-# matters below $S\approx10^{-4}$. An error of $S$ becomes about $S^{-3/2}$ times as large in $x$. A bound is compared
+# entries of its operands are not too large: entries up to $g$ add $e^{cg^2-C}/c$. In the product of $S$ and $x^2$
+# this matters below $S\approx10^{-4}$. An error of $S$ becomes about $S^{-3/2}$ times as large in $x$. We use a bound
 # only where it is finite.
 #
-# *The gate.* The program holds $x^2$, which comes near $1/S$. The gate is twice the largest entry of the exact program,
-# and at least 1000. Below $1/S$ the machine would be wrong, whatever the bound is. A machine that is built for a
-# temperature divides the keys of its product by it.
+# *The gate.* The program holds $x^2$, which comes near $1/S$. The gate is twice the largest entry of the exact
+# program, and at least 1000. With a gate below $1/S$ the machine would be wrong, whatever the bound is. A machine
+# that is built for a temperature divides the keys of its product by that temperature.
 #
 # </details>
 #
 # ## Where the paper differs
-# Ones can be a start without a part along the eigenvector. The matrix has to be divided by its norm, the second loop
+# A start of ones may have no part along the eigenvector. The matrix has to be divided by its norm, the second loop
 # needs its own number of rounds, and two lines of the program are wrong. A higher temperature alone does not make the
 # error small.
 #

@@ -42,10 +42,11 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# A network has one input $x=1$ and one hidden unit with weight 0, so that $z=0$ and $a=\phi(0)=\frac12$ for the sigmoid
-# $\phi$. With $w_2=2$ the output is $o=1$. The label is $y=0$, so the error of the output is $\delta_2=o-y=1$. Carried
-# back, it is $\delta_1=\delta_2\,w_2\,\phi'(0)=1\cdot2\cdot\frac14=\frac12$. The gradients are $\delta_2a=\frac12$ for
-# $w_2$ and $\delta_1x=\frac12$ for the weight of $x$.
+# A network has one input $x=1$ and one hidden unit with weight 0, so that $z=0$ and $a=\phi(0)=\frac12$ for the
+# sigmoid $\phi$. With $w_2=2$ the output is $o=1$. The label is $y=0$, so the error of the output is
+# $\delta_2=o-y=1$. Carried back to the hidden unit, it is
+# $\delta_1=\delta_2\,w_2\,\phi'(0)=1\cdot2\cdot\frac14=\frac12$. The gradients are $\delta_2a=\frac12$ for $w_2$ and
+# $\delta_1x=\frac12$ for the weight of $x$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -64,8 +65,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that every step is a product or a sum, except the sigmoid. These are function blocks of the FLEQ machine
-# ([Theorem 2](theorem_2_fleq.ipynb)).
+# We see that every step is a product or a sum, except the sigmoid. All of these are function blocks of the FLEQ
+# machine ([Theorem 2](theorem_2_fleq.ipynb)).
 #
 # ## The paper states
 # <!-- claim looped-transformers/algorithm-5 -->
@@ -80,8 +81,8 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - $W_2$ is a row, $1\times m$, as $o=W_2a+b_2$ and $\delta_2a^\top$ have it, and not $m\times1$. Then $\delta_1$ lacks
-#   a transpose: $\sigma'(z)\odot W_2^\top(o-y)$.
+# - $W_2$ must be a row, $1\times m$ and not $m\times1$, as $o=W_2a+b_2$ and $\delta_2a^\top$ show. Then $\delta_1$
+#   lacks a transpose: $\sigma'(z)\odot W_2^\top(o-y)$.
 # - The update is of $W_1,W_2,b_1,b_2$.
 #
 # </details>
@@ -98,22 +99,22 @@ show.figure(
 # a loop over the hidden units (lines 10 to 21) in which instructions 14 and 17 are incremented to point to the next
 # element of $z$ and of $\delta_1$.
 #
-# **What is true.** Repaired, the listing equals one step of back-propagation, exactly in the interpreter, and in the
+# **What is true.** The repaired listing performs one step of back-propagation, exactly in the interpreter, and in the
 # machine up to the error of its products. The flag $m-k$ is computed in each pass of the loop, with $k$ set to 0 in
 # each call, and line 13 jumps to 22.
 #
-# **What changed.** The paper computes the loop's flag $k-m$ once, before the loop, so that the body never runs and the
-# loop never ends. Line 13 jumps to 20, within the loop, and $k$ is set once, not in each call.
+# **What changed.** The paper computes the loop's flag $k-m$ once, before the loop, so the body never runs and the loop
+# never ends. Line 13 jumps to 20, within the loop, and $k$ is set once, not in each call.
 #
 # <details><summary>Slips (5)</summary>
 #
 # - $W_2$ is declared as $m\times1$. With the row that $o=W_2a$ needs, lines 5, 6 and 9 are right. With a column they
-#   are $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$, as here.
+#   become $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$, as here.
 # - Lines 22 and 23 reset other instructions than 14 and 17.
-# - Line 24 is $f_{\mathrm{mul}}(a^\top,\delta_2)$, and not $\delta_2^\top a$. Lines 26 and 27 are
-#   $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$. The paper has columns for rows,
-#   and the $\delta_1$ from before the loop.
-# - Lines 28 to 35 make $G^\top\eta$. They need $f_{\mathrm{mul}}(\eta I,G)$.
+# - Line 24 should be $f_{\mathrm{mul}}(a^\top,\delta_2)$, not $\delta_2^\top a$. Lines 26 and 27 should be
+#   $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$. The paper has columns in place of
+#   rows, and the $\delta_1$ from before the loop.
+# - Lines 28 to 35 compute $G^\top\eta$. They need $f_{\mathrm{mul}}(\eta I,G)$.
 # - $f_{\mathrm{sigmoids}}$ has its argument first in line 4 and second in line 14.
 #
 # </details>
@@ -131,7 +132,7 @@ show.figure(
 # pointers. 9: $\mathrm{instr}_3=f_\text{reset\_pointer}(\mathrm{instr}_3,x_0)$. 10: increment epoch counter $k$.
 #
 # **What is true.** Two counters and two pointers lead Algorithm 15 through $n_d$ points, $T$ times, which makes $Tn_d$
-# updates. The counters start from $-n_d+1$ and $-T+1$, and there is no line 9.
+# updates. The counters start at $-n_d+1$ and $-T+1$, and there is no line 9.
 #
 # **What changed.** From $-n_d$ and $-T$ the counters make $(n_d+1)(T+1)$ updates. Line 9 resets instruction 3, which
 # holds no pointer to the data.
@@ -168,8 +169,8 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** Twelve layers are enough. The other parameter is the constant $c$ of the product. The paper
-# leaves the number $m$ of hidden units free. $W_1$ takes cells of height $\max(m,d)$, so that the count of rows is for
-# $m=O(d)$. We run $m<d$, $m=d$ and $m>d$.
+# leaves the number $m$ of hidden units free. $W_1$ takes cells of height $\max(m,d)$, so the stated number of rows
+# requires $m=O(d)$. We run $m<d$, $m=d$ and $m>d$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -264,9 +265,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We print Algorithm 16 with Algorithm 15 inside: the paper's version on the left, ours on the right, with an equals
-# sign for the same line. Remember that `mul(a, b)` is $A^\top B$. Most of the errors forget this transpose, or
-# transpose twice.
+# The listing shows Algorithm 16 with Algorithm 15 inside: the paper's version on the left, ours on the right, with an
+# equals sign where they agree. Recall that `mul(a, b)` is $A^\top B$. Most of the errors omit this transpose or apply
+# it twice.
 
 # %% tags=["parameters"]
 d = 4  # inputs, and hidden units, of the network, from 3 to 8
@@ -311,7 +312,7 @@ ratio = stepped.loss(x[0], y[0].item()) / network.loss(x[0], y[0].item())
 print(side_by_side(listing_beside()))
 
 # %% [markdown]
-# The interpreter runs the repaired listing, and then the listing with one faulty place restored at a time.
+# The interpreter runs the repaired listing, and then versions with one of the paper's errors put back.
 
 # %%
 two, labels = x[:2], y[:2]
@@ -336,7 +337,7 @@ show.table(
 )
 
 # %% [markdown]
-# Each of these places alone spoils the result. The machine runs the repaired listing for two points and two epochs:
+# Each of these errors alone spoils the result. The machine runs the repaired listing for two points and two epochs.
 
 # %%
 moving = listing_program(network, two, labels, rate, 2)
@@ -353,7 +354,7 @@ for name, label in (("hidden units", "line17"), ("data", "line2")):
 print(f"{beside.cycles} cycles, largest deviation in memory {beside.deviation:.1e}")
 
 # %% [markdown]
-# The program with rows needs these instructions for one point:
+# Next is the program with rows, for one point.
 
 # %%
 print(machine_listing(d, 1))
@@ -390,7 +391,7 @@ axis.legend()
 show.figure(
     fig,
     name="training",
-    caption="Mean loss over the points while the transformer runs its program; markers: plain training.",
+    caption="Mean loss over the points while the transformer runs its program. Markers show plain training.",
     alt="A staircase curve over the cycles with round markers of plain training on its steps; both fall over the "
     "epochs.",
 )
@@ -398,8 +399,8 @@ show.figure(
 # %% [markdown]
 # We see the loss of the network in memory fall in steps. Each step ends at the loss of plain training.
 #
-# We also train networks with fewer and with more hidden units than inputs. Then we vary the constant $c$ of the
-# products, and count the rows of the machine for more data.
+# We also train networks with fewer and more hidden units than inputs, vary the constant $c$ of the products, and
+# count the rows of the machine for more data.
 
 
 # %%
@@ -430,9 +431,9 @@ show.table(["c", "distance to plain training after a step"], list(off.items()))
 
 # %% [markdown]
 # ## How we checked
-# The gradient has to be that of finite differences. In the machine, the counter has to be right in every cycle and the
-# weights those of plain training, up to the error of the products. The controls are a large $c$, a low temperature, and
-# pointers that are not set back.
+# The gradient must agree with finite differences. In the machine, the counter must be right in every cycle, and the
+# weights must agree with plain training up to the error of the products. The controls are a large $c$, a low
+# temperature, and pointers that are not reset.
 
 # %%
 claim = Claim("looped-transformers/algorithm-5")
@@ -541,8 +542,8 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The polynomial has no constants, and we do not train with it. A single activation stands in for
-# it: its error falls as the number of heads grows.
+# **Beyond the paper.** The paper gives no constants for the polynomial, and we do not train with it. A single
+# activation stands in for it: its error falls as the number of heads grows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -578,7 +579,7 @@ claim.verdict()
 # ## What to remember
 # - A transformer with one head in each of 12 layers trains a two-layer network.
 # - Its weights agree with plain training up to the error of the products.
-# - With pointers, the program is no longer for a thousand points than for one.
+# - With pointers, the program has the same length for a thousand points as for one.
 #
 # ## Exercises
 #

@@ -66,8 +66,8 @@ from bookpress import Claim, show
 #
 # ## See it run
 # You can make the same file from the command line: `book export looped-transformers/subleq --layers 4 -o
-# computer.onnx`. With another ending you get the matrices $K$, $Q$, $V$, $W_1$, $b_1$, $W_2$ and $b_2$ of every layer
-# as JSON.
+# computer.onnx`. With another file ending you get the matrices $K$, $Q$, $V$, $W_1$, $b_1$, $W_2$ and $b_2$ of every
+# layer as JSON.
 
 # %% tags=["parameters"]
 layers = 4  # of the computer with one instruction, one of 4, 6, 10
@@ -114,10 +114,10 @@ axis.set(xlabel="hidden unit, layer by layer", ylabel="row of the state")
 show.figure(
     fig,
     name="weights",
-    caption="The entries of $W_1$ that are not zero in all layers, side by side, read from the JSON file. Blue is "
-    "positive, orange negative.",
-    alt="Points in as many upright bands as there are layers. They form a few short diagonals, staircases and lines; "
-    "nearly all of the area is empty.",
+    caption="The nonzero entries of $W_1$ in all layers, side by side, read from the JSON file. Blue is positive, "
+    "orange negative.",
+    alt="Points in as many vertical bands as there are layers. They form a few short diagonals, staircases and "
+    "lines; nearly all of the area is empty.",
 )
 
 
@@ -136,7 +136,7 @@ def in_bits(numbers, count):
 
 # %% [markdown]
 # We put the memory and the instructions where the file says that they belong. The program multiplies 7 by 9: it
-# subtracts 7 nine times, and changes the sign. Cells 0 and 1 hold 0 and $-1$ in every program. With the file on a disk,
+# subtracts 7 nine times, and changes the sign. Cells 0 and 1 hold 0 and $-1$ in every program. With the file on disk,
 # the runtime begins with `InferenceSession("computer.onnx")`.
 
 # %%
@@ -189,7 +189,7 @@ wrong, apart = wrong_programs(file)
 print(f"wrong: {wrong} of {programs}; largest difference to torch: {apart}")
 
 # %% [markdown]
-# For the control we change the sign of one weight in the layer that writes.
+# As a control we change the sign of one weight in the layer that writes.
 
 # %%
 altered = onnx.load_from_string(content)
@@ -269,7 +269,7 @@ show.table(["what is too much", "what is said"], said.items())
 
 # %% [markdown]
 # ## How we checked
-# We compare the file with torch, and torch with the interpreter. The second comparison for matrices is in
+# We compare the file with torch, and torch with the interpreter. For matrices, the second comparison is in
 # {doc}`theorem_2_fleq`.
 
 # %%
@@ -288,12 +288,12 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - *Bounds.* They are $10^{-12}$ for bits, $10^{-11}$ for matrices behind gates of 1000, and $10^{-5}$ for products, as
-#   for memory in {doc}`theorem_2_fleq`. At first the second bound was $10^{-12}$, and eight cycles in a row were off by
-#   twice that. Now each cycle begins in torch's state.
+# - *Bounds.* They are $10^{-12}$ for bits, $10^{-11}$ for matrices with a gate of 1000, and $10^{-5}$ for products,
+#   as for memory in {doc}`theorem_2_fleq`. At first the second bound was $10^{-12}$, and eight cycles in a row were
+#   off by twice that. Now each cycle begins in torch's state.
 # - *Large entries.* We follow programs on matrices until an entry exceeds 4.
-# - *The control.* Doubling a weight would change nothing, because the rounding at the end of a cycle makes the same of
-#   3 as of 1.
+# - *The control.* Doubling a weight would change nothing, because the rounding at the end of a cycle maps 3 and 1 to
+#   the same value.
 #
 # </details>
 #

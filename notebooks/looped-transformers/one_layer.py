@@ -2,9 +2,9 @@
 # # Beyond Lemma 1 · A computer in one layer with one head
 # *Our addition to Lemma 1 of Giannou, Rajput, Sohn, Lee, Lee and Papailiopoulos (Section 4).*
 #
-# The paper's computer passes through ten layers to execute one instruction. Do we need to go deep at all, or is the
-# loop enough? We show that one layer with one head can subtract, jump, read and write in a single pass. Nothing
-# shallower can do it, so the loop alone carries the whole computation.
+# The paper's computer passes through ten layers to execute one instruction. Do we need depth at all, or is the loop
+# enough? We show that one layer with one head can subtract, jump, read and write in a single pass. Where each cell has
+# separate columns, nothing less is enough, so the loop replaces depth entirely.
 
 # %%
 import torch
@@ -24,19 +24,19 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# We take the cells $x=3$ and $y=5$, and execute `y -= x` twice. The first pass computes $5-3=2$. It does not write this
-# 2 into the column of $y$. The scratchpad keeps it, as the *pending result*, together with the address of $y$.
+# We take the cells $x=3$ and $y=5$, and execute `y -= x` twice. The first pass computes $5-3=2$. It does not yet
+# write this 2 into the column of $y$. The scratchpad keeps it, as the *pending result*, together with the address of
+# $y$.
 #
 # In the second pass we see two things happen at once:
 #
-# - The column of $y$ compares its address with that of the pending result. They agree, so it takes the 2 over.
-# - The scratchpad needs $x$ and $y$. It reads $x$ from its column. It must not read $y$ from its column, where the old
-#   5 still is. For this case the program says "the pending result" in place of "$y$", so the scratchpad reads its own
-#   2.
+# - The column of $y$ compares its address with that of the pending result. They agree, so it takes over the 2.
+# - The scratchpad needs $x$ and $y$. It reads $x$ from its column. It must not read $y$ from its column, which still
+#   holds 5. For this case the program says "the pending result" in place of "$y$", so the scratchpad reads its own 2.
 #
-# The scratchpad sees three columns with the weight $\frac13$ each: $-3$ in a column for first operands (the bits of 3
-# with the other sign), 2 in a column for second operands, and the column that says what comes next. Times three, the
-# sum of the first two is $2-3=-1$.
+# The scratchpad attends to three columns, with weight $\frac13$ each: a column of $x$ that holds $-3$ (the bits of 3
+# with the opposite sign), itself with the 2, and the column that says what comes next. Multiplied by three, the sum
+# of the first two is $2-3=-1$.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -56,10 +56,10 @@ schematic.text(axis, (4.75, 0.05), "the pending result is written", schematic.VE
 show.figure(
     fig,
     name="tiny",
-    caption="The second pass. Blue: the scratchpad reads three columns, one of which is itself. Red: the cell takes "
-    "the pending result over.",
+    caption="The second pass. Blue: the scratchpad reads three columns, one of which is itself. Orange: the cell takes "
+    "over the pending result.",
     alt="Four columns in a row. Arrows with one third each lead from three of them up to the scratchpad's new content. "
-    "A red arrow leads from the scratchpad's old content to the column of y.",
+    "An orange arrow leads from the scratchpad's old content to the column of y.",
 )
 
 # %% [markdown]
@@ -76,36 +76,39 @@ show.figure(
 #
 # A looped transformer with one layer and one head, of the form (1), executes one SUBLEQ instruction in each pass. It
 # has $17L+2N+8$ rows and $4m+2k+5$ columns. With a softmax it is exact for ever if $e^{2\lambda}\ge11\cdot2^N(L+1)$.
-# Without a head no number of layers does this.
+# Without a head, no number of layers is enough if every cell keeps its integer in separate columns.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The input differs from the paper's in its form, not in its kind. Each cell has four columns and each instruction two,
-# and an instruction's columns hold the addresses of the operands that follow it. We write
-# them down from the program's text, without running it. As in the paper, a program cannot change its own instructions.
+# The input is of the same kind as the paper's, but laid out differently. Each cell has four columns and each
+# instruction two, and an instruction's columns hold the addresses of the operands that follow it. We write them down
+# from the program's text, without running it. As in the paper, a program cannot change its own instructions.
 #
 # <!-- claim looped-transformers/one-layer-rows -->
 # <blockquote>
 #
 # **Beyond Lemma 1 (A bound on the rows of every machine with entries −1, 0 and 1)** *Lemma 1, Section 4*
 #
-# Let each program and memory be a state with entries $-1$, 0 and 1 that determines its run, $m$ be even and $2^N>m/2$.
-# Then a machine with $n$ columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. So $O(L+N)$ rows are least up to
-# a factor if $m$, $k$ and $n$ are in proportion.
+# Let each program of $k$ instructions besides the halt, with its memory of $m$ cells besides the two reserved ones, be
+# a state with entries $-1$, 0 and 1 that determines its run. Let $m$ be even and $2^N>m/2$. Then a machine with $n$
+# columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. Hence $O(L+N)$ rows are optimal up to a constant factor
+# if $m$, $k$ and $n$ are in proportion.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # We remove the paper's layers by three delays. *Writing waits:* a result stays in the scratchpad for a pass, and an
-# instruction that needs it earlier reads the scratchpad. We know two instructions in a row in advance, so we let their
-# addresses say so. *Choosing waits:* the scratchpad keeps the operands' addresses for both cases, and a flag. Columns
-# come in two copies, "without a jump" and "after a jump", and the flag adds 1 to the scores of one kind. So attention
-# makes the choice. *Fetching comes early:* the column that is read now holds all addresses of the next pass.
+# instruction that needs it earlier reads it there. The program shows where two consecutive instructions use the same
+# cell, so we can write this into their addresses. *Choosing waits:* the scratchpad keeps the operands' addresses for
+# both cases, and a flag. Columns come in two copies, "without a jump" and "after a jump", and the flag adds 1 to the
+# scores of one kind. In this way attention makes the choice. *Fetching comes early:* the column that is read now
+# already holds all addresses of the next pass.
 #
-# What we leave to the ReLU layer depends on one number, $s=b-a$. A bit of the result, and the flag, are sums of steps
-# in $s$. The steps are flat around every integer, and so they round. Everything else that is kept is a sign.
+# All that remains for the ReLU layer depends on one number, $s=b-a$. Each bit of the result, and the flag, is a sum
+# of steps in $s$. The steps are flat around every integer, so they also round. Every other entry that the scratchpad
+# keeps is a sign.
 #
 # <details><summary>Proof that one layer with one head executes an instruction</summary>
 #
@@ -193,23 +196,25 @@ show.figure(
 # *Nothing less.* Suppose that a machine keeps each cell's integer in columns for this cell, may copy cell 0 into the
 # scratchpad, and that the integer is read back from these columns and the scratchpad. Without a head, every column
 # becomes a function of itself, however many layers there are. After an instruction with $a\ne b$, $a\ne0$ what is read
-# back as $\mathrm{mem}[b]$ would not depend on $\mathrm{mem}[a]$. With no layer nothing changes at all. $\square$
+# back as $\mathrm{mem}[b]$ would not depend on $\mathrm{mem}[a]$. With no layer nothing changes at all. (In a single
+# column with the whole memory and program, ReLU layers without a head compute every map of states with entries $-1$, 0
+# and 1.) $\square$
 #
 # </details>
 #
 # <details><summary>Proof of the bound on rows</summary>
 #
-# Let $m$ be even and $2^N>m/2$. Put distinct integers other than 0 into one half of the cells, the *sources*, and any
-# into the others. Take $k$ instructions in a row, each with a source as $a$, a cell of the other half as $b$, and the
-# next instruction as its jump. Each step changes exactly one cell, $b$, by $-\mathrm{mem}[a]\ne0$, and sources never
-# change: so the memories of the run determine all pairs $(a,b)$ and the integers at the start. That makes
+# Let $m$ be even and $2^N>m/2$. Put distinct integers other than 0 into one half of the $m$ cells, the *sources*, and
+# any into the others. Take $k$ instructions in a row, each with a source as $a$, a cell of the other half as $b$, and
+# the next instruction as its jump. Each step changes exactly one cell, $b$, by $-\mathrm{mem}[a]\ne0$, and sources
+# never change: so the memories of the run determine all pairs $(a,b)$ and the integers at the start. That makes
 # $(m/2)^{2k}\,2^{Nm/2}$ different runs, which start from different states. There are $3^{Rn}$ states with $R$ rows, $n$
 # columns and entries $-1$, 0 and 1. $\square$
 #
 # </details>
 #
 # ## See it run
-# We compile a program for one layer, as you can, and look at the weights of its head.
+# We compile a program for one layer and look at the attention weights of its head.
 
 # %% tags=["parameters"]
 programs = 24  # random programs of each kind, at least 10
@@ -234,7 +239,7 @@ ends = [4, *(4 + 4 * role for role in range(1, 5))]
 for end in ends:
     axis.axhline(end - 0.5, color="0.8", lw=0.8)
     axis.axvline(end - 0.5, color="0.8", lw=0.8)
-axis.set(xlabel="column that is seen", ylabel="column that looks")
+axis.set(xlabel="key column", ylabel="query column")
 show.figure(
     fig,
     name="weights",
@@ -246,13 +251,13 @@ show.figure(
 
 # %% [markdown]
 # The first four rows are the scratchpads: we see that each looks at three columns. Most other columns look at
-# themselves. In each role we find one column, that of $y$, which looks at itself and a scratchpad, at one half each: it
+# themselves. In each role one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it
 # is being written.
 #
 # ## How we checked
-# We run random programs, and programs that test the limits: extreme integers, jumps to themselves, reserved cells that
-# are overwritten. We compare with an interpreter after every pass. We give the softmax the inverse temperature of the
-# proof, and no more.
+# We run random programs, and programs that test the limits: extreme integers, jumps to themselves, reserved cells
+# that are overwritten. We compare with an interpreter after every pass. The softmax runs at the inverse temperature
+# of the proof.
 
 # %%
 cells, instructions = 6, 10
@@ -276,8 +281,8 @@ last = machine.run(start, 100, heat)
 other_entries = int((~((last.abs() == 1) | (last == 0))).sum())
 
 # %% [markdown]
-# As a second control, we take the forwarding away: we load addresses of cells where the program should say "the pending
-# result". Then an instruction that needs the result of the one before it gets the old integer.
+# As a second control, we remove the forwarding: we load addresses of cells where the program should say "the pending
+# result". An instruction that needs the previous result then reads the old integer.
 
 
 # %%
@@ -330,8 +335,8 @@ claim.number("steps compared", sum(result.steps for result in found.values()))
 claim.verdict()
 
 # %% [markdown]
-# For the bound on rows we need runs that are all different. For two cells and two sources we write down all programs of
-# two instructions and all memories, and count.
+# The bound on rows needs programs and memories whose runs all differ. For two cells and two sources we list all
+# programs of two instructions and all memories, and count their different runs.
 
 # %%
 runs, mixed = set(), set()
@@ -361,7 +366,8 @@ worst = {}
 for length in range(4, 21):
     for word in (2, 8, 32):
         m = k = 2 ** (length - 1) - 2
-        least = (word * m / 2 + 2 * k * torch.tensor(m / 2).log2().item()) / ((4 * m + 2 * k + 5) * 1.584962500721156)
+        columns = 4 * (m + 2) + 2 * (k + 1) + 5  # two reserved cells and the halt besides
+        least = (word * m / 2 + 2 * k * torch.tensor(m / 2).log2().item()) / (columns * 1.584962500721156)
         worst[length, word] = (17 * length + 2 * word + 8) / least
 claim.at_least("rows built over the bound, m = k, least", min(worst.values()), 1)
 claim.number("rows built over the bound, m = k, largest", max(worst.values()))
@@ -370,15 +376,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The certificate covers integers of 2 bits and up to 7 cells and 8 instructions, every address in every place, both
+# The certificate covers integers of 2 bits and up to 7 cells and 8 instructions, every address in every field, both
 # flags, and operands in two cells or one, either or both pending. Longer words and a softmax are certified in the
-# project's tests. In floating point, entries are exact here because gates and ramps have powers of two as constants.
+# project's tests. In floating point, entries are exact in these runs. Constants of gates and ramps are powers of two,
+# which leaves little to round; what is left depends on the order of the sums.
 #
 # </details>
 #
 # ## What to remember
-# - With a loop we need no depth for this computer: one layer with one head executes an instruction.
-# - A result that waits a pass, a choice that waits a pass and addresses that come early replace the other layers.
+# - With a loop, this computer needs no depth: one layer with one head executes an instruction.
+# - Results and choices that wait for one pass, and addresses that come one pass early, replace the other layers.
 # - Attention can choose: a flag in the query shifts the scores of one half of the columns.
 #
 # ## Exercises
@@ -387,16 +394,16 @@ claim.verdict()
 #    operands in the third pass, what do they hold, and what becomes pending?
 #    <details><summary>Solution</summary>
 #
-#    The first operand is $y$, the pending result $-1$: the scratchpad of that role, which holds its bits with the
-#    other sign. The second operand is the column of $x$ for second operands, with 3. Pending becomes $3-(-1)=4$, for
-#    $x$. In this pass the columns of $y$ take over $-1$.
+#    The first operand is $y$, the pending result $-1$. It is read from the scratchpad of that role, which holds its
+#    bits with the opposite sign. The second operand is read from the column of $x$ for second operands, which
+#    holds 3. The pending result becomes $3-(-1)=4$, for $x$. In this pass the columns of $y$ take over $-1$.
 #
 #    </details>
 # 2. *Predict, then run.* By how much does the inverse temperature of the proof grow if `bits` goes from 8 to 16?
 #    <details><summary>Solution</summary>
 #
-#    It is $\frac12\ln(11\cdot2^N(L+1))$, so eight bits more add $4\ln2\approx2.77$. The page rounds up to hundredths:
-#    4.87 becomes 7.64. The subtraction multiplies the noise of the reads by $2^N$, and only then rounds.
+#    It is $\frac12\ln(11\cdot2^N(L+1))$, so eight bits more add $4\ln2\approx2.77$. Rounded up to hundredths, 4.87
+#    becomes 7.65. The subtraction multiplies the noise of the reads by $2^N$, and rounding comes only after that.
 #
 #    </details>
 #

@@ -81,8 +81,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The FLEQ machine needs no further layer or head for this. All rows of the addresses must be
-# moved. Within Theorem 2, whose steps move $d$ rows, the addresses may take at most $d$ rows.
+# **Beyond the paper.** The FLEQ machine needs no additional layer or head for this. It must move all rows of the
+# addresses. Within Theorem 2, whose steps move $d$ rows, the addresses may take at most $d$ rows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -170,7 +170,7 @@ for _ in range(codes):
 print(f"{codes * len(loops)} moves: {wrong_addresses} wrong, {wrong_columns} with another bit changed")
 
 # %% [markdown]
-# A reset (`rewind`) has to restore the instruction bit for bit.
+# A reset (`rewind`) must restore the instruction bit for bit.
 
 # %%
 restored, unrestored = [], []
@@ -203,12 +203,12 @@ show.table(
 )
 
 # %% [markdown]
-# Moves cost no layer and no head.
+# Moves cost no extra layer or head.
 #
 # ### More data than program
 # Algorithm 13 is stochastic gradient descent for a linear model. Algorithm 16 with Algorithm 15 trains a network with
-# one hidden layer. The paper's listings are on the left and the repaired ones on the right, with an equals sign for the
-# same line.
+# one hidden layer. The paper's listings are on the left and the repaired ones on the right, with an equals sign where
+# they agree.
 
 # %%
 print(side_by_side(sgd_beside()))
@@ -245,21 +245,21 @@ for label, one, style in (("with resets", run, "-"), ("resets left out", left_ru
     held = [pointers[0, 0].item() - regression.addresses["x0"] for pointers in one.pointers]
     axis.step(range(1, len(held) + 1), held, style, label=label)
 axis.axhline(points - 0.5, color="C3", linewidth=1)
-axis.text(2, points, "behind the points", color="C3", va="bottom")
-axis.set(xlabel="cycle", ylabel="cell, from the first point on")
+axis.text(2, points, "past the last point", color="C3", va="bottom")
+axis.set(xlabel="cycle", ylabel="cell, counted from the first point")
 axis.legend()
 show.figure(
     fig,
     name="pointer",
-    caption="The address in the first instruction of Algorithm 13. It moves on by one cell per update; at the end of "
-    "the epoch it is set back, or else goes on behind the points.",
-    alt="Two staircases that rise together. At the middle one falls back to the bottom and rises again; the dashed one "
-    "goes on rising, above a line that marks the end of the points.",
+    caption="The address in the first instruction of Algorithm 13. It advances by one cell per update. At the end of "
+    "the epoch it is reset; without resets it runs past the last point.",
+    alt="Two staircases that rise together. In the middle one falls back to the bottom and rises again; the dashed "
+    "one keeps rising, above a line that marks the end of the points.",
 )
 
 # %% [markdown]
-# We see the address rise by one cell per update. Without the resets, it continues behind the data in the second epoch.
-# Later it would leave the memory, which the interpreter refuses:
+# We see the address rise by one cell per update. Without the resets, it runs past the data in the second epoch. Later
+# it would leave the memory, which the interpreter refuses.
 
 # %%
 try:
@@ -294,21 +294,21 @@ window = range(ends[network_points - 2], ends[network_points] + 1)
 for label, name, field in (("point, line 2", "line2", 1), ("hidden unit, line 14", "line14", 0)):
     held = [trained.pointers[cycle - 1][training.labels[name], field].item() for cycle in window]
     axes[1].step(window, [one - min(held) for one in held], label=label)
-axes[1].set(xlabel="cycle", ylabel="cell, from the lowest on")
+axes[1].set(xlabel="cycle", ylabel="cell, counted from the lowest")
 axes[1].legend()
 show.figure(
     fig,
     name="training",
-    caption="Back-propagation that rewrites itself. Left: all updates of the first epoch and one of the second. Right: "
-    "a pointer to the data, set back at the end of the epoch, and one to the hidden vector, set back in each update.",
+    caption="Back-propagation that rewrites itself. Left: all updates of the first epoch and one of the second. "
+    "Right: a pointer to the data, reset at the end of the epoch, and one to the hidden vector, reset in each update.",
     alt="Left: dots on a logarithmic axis that rise fast in the first updates and slowly after that, and stay far "
     "below ten to the minus five. Right: one curve that stays high, goes up by one and falls to the bottom; another "
     "with small teeth.",
 )
 
 # %% [markdown]
-# On the left we see the distance to plain training stay far below $10^{-5}$. On the right, the inner pointer is set
-# back in every update and the outer one at the end of the epoch.
+# On the left we see the distance to plain training stay far below $10^{-5}$. On the right, the inner pointer is reset
+# in every update and the outer one at the end of the epoch.
 #
 # ### Random programs
 # One machine with fixed weights runs random programs that compute, count, jump and move pointers.
@@ -331,9 +331,9 @@ show.table(
 
 # %% [markdown]
 # ## How we checked
-# After every cycle, counter and addresses have to be those of the interpreter, and no other bit of the program may
-# change. A solver settles for addresses of 5 bits what step 3 makes of all addresses, numbers and functions. The
-# controls leave out the resets or move only $d$ rows.
+# After every cycle, counter and addresses must equal the interpreter's, and no other bit of the program may change.
+# For addresses of 5 bits, a solver verifies step 3 for all addresses, numbers and functions. The controls leave out
+# the resets or move only $d$ rows.
 
 # %%
 claim = Claim("looped-transformers/pointer-blocks")
@@ -378,7 +378,7 @@ claim.verdict()
 # ## What to remember
 # - Instructions are data, so a program can move its own addresses.
 # - A move is a read, an addition and a write, and needs no new layer.
-# - All rows of the addresses have to be moved.
+# - All rows of the addresses must be moved.
 #
 # ## Exercises
 #

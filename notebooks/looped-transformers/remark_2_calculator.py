@@ -11,8 +11,9 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Remark 2, Corollary 2, Appendix M.*
 #
 # The calculator of [Theorem 4](theorem_4_calculator.ipynb) approximates reciprocals and roots by staircases of
-# sigmoids, and it uses one head per step. [Corollary 2](lemma_11_sigmoids.ipynb) has a cheaper way: one head looks at
-# every column separately, so it can make one sigmoid per column. Can the whole calculator run with a single head?
+# sigmoids, and it uses one head per step. [Corollary 2](lemma_11_sigmoids.ipynb) has a cheaper way: one head has
+# separate weights in every column, so it can make one sigmoid per column. Can the whole calculator run with a single
+# head?
 
 # %%
 import math
@@ -78,8 +79,8 @@ require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20)
 # <blockquote>
 #
 # **Beyond the paper.** The calculator of Theorem 4 runs with one head in each of its 11 layers if its sums of sigmoids
-# have a column for each term in place of a head. With the $\max(4d,d^2)$ columns of its scratchpad the reciprocal is
-# within $O(1/d^2)$ on a fixed interval, and so is the root; the rows of such a sum are $O(\log d)$.
+# have a column for each term in place of a head. With the $\max(4d,d^2)$ columns of its scratchpad, the reciprocal is
+# within $O(1/d^2)$ on a fixed interval, and so is the root. Such a sum takes $O(\log d)$ rows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -95,7 +96,7 @@ require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20)
 # $1/m$ on a fixed interval (Lemma 18).
 #
 # ## See it run
-# First we run the sums of Corollary 2 on their own, for three error goals.
+# First we run the sums of Corollary 2 on their own, for three target errors.
 
 
 # %%
@@ -178,8 +179,8 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="one-head-calculator",
-    caption="Largest errors of the calculator with one head per layer, against the number of its scratchpad's columns; "
-    "the lines are the errors that its sums are made for.",
+    caption="Largest errors of the calculator with one head per layer, against the number of its scratchpad's "
+    "columns; the lines are the errors that its sums of sigmoids allow.",
     alt="Log-log plot with two falling lines, parallel to a dashed one of slope minus one. Dots lie at or below "
     "each line.",
 )
@@ -254,7 +255,7 @@ claim.verdict()
 #
 # ## What to remember
 # - Heads can be traded for columns: the calculator has one head in each of its eleven layers.
-# - Its errors fall in proportion to the number of columns, which grows like $d^2$.
+# - Its errors are inversely proportional to the number of columns, which grows like $d^2$.
 #
 # ## Exercises
 #

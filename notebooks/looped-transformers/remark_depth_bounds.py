@@ -84,13 +84,13 @@ from bookpress import Claim, show
 # $b-a$ and replaces three layers. The same layer also increments the counter, and the layer that writes also computes
 # the flag.
 #
-# *Four* layers need one more idea. If keys differ from queries, a column without a pointer can look at the scratchpad,
-# where the rows that it would copy are empty. A read then fills empty rows, and we need neither averages nor gates.
-# The first table below shows the rest.
+# *Four* layers need one more idea. If keys differ from queries, a column without a pointer can attend to the
+# scratchpad, where the rows that it would copy are empty. A read then fills empty rows, and we need neither averages
+# nor gates. The first table below shows the rest.
 #
 # One head per layer is enough for matrices, because all heads of a layer see the same columns. We stack the keys and
-# queries of all blocks, and the head serves whichever block has work. The others stay silent, because their data are
-# zero and we copy their fixed rows, the *marks*, only for the chosen block.
+# queries of all blocks, and the head serves whichever block is active. The others contribute nothing, because their
+# data are zero and we copy their fixed rows, the *marks*, only for the chosen block.
 #
 # <details><summary>Proof that ten, six and four layers are right: the state after each layer</summary>
 #
@@ -226,7 +226,7 @@ show.table(
 
 # %% [markdown]
 # We see the same small deviation from the interpreter with one head as with many. If we merge the blocks without
-# choosing one, all of them ask at once, and the results are useless.
+# choosing one, all of them attend at once, and the results are useless.
 #
 # Now we count the layers of each machine.
 
@@ -266,9 +266,9 @@ show.figure(
 # Every machine is at least as shallow as the paper states, and most have a layer to spare.
 #
 # ## How we checked
-# No layer that we count is without weights. We also remove each layer in turn, except the last of ten and of six, which
-# rounds and matters at lower temperatures only. A solver covers every instruction and every memory of the machines with
-# four and six layers.
+# Every layer that we count has nonzero weights. We also remove each layer in turn, except the last of the ten and of
+# the six layers, which rounds and matters only at lower temperatures. A solver covers every instruction and every
+# memory of the machines with four and six layers.
 
 
 # %%
@@ -327,9 +327,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - *Literal layers.* Forty further programs run on the literal layers, and on the four layers at a factor that is too
-#   low.
-# - *Certificates.* They concern a hard maximum: four layers with integers of 8 bits and up to 16 columns, six layers
+# - *All columns.* Forty further programs run on the layers without any shortcut, and on the four layers at a
+#   temperature that is too low.
+# - *Certificates.* They are for a hard maximum: four layers with integers of 8 bits and up to 16 columns, six layers
 #   with 4 bits and up to 8 columns.
 # - *Heads.* We count those of the widest layer. The deviation is the largest one of memory from the interpreter's while
 #   the counter is right. The calculator is not in the table: its sums of sigmoids have several heads within one block.
@@ -338,8 +338,8 @@ claim.verdict()
 #
 # ## What to remember
 # - The paper's counts of layers can be met, most with a layer to spare.
-# - SUBLEQ needs four layers on the paper's columns, and one layer on more columns.
-# - One head per layer is enough if it is opened for the block that has work.
+# - SUBLEQ runs in four layers on the paper's columns, and in one layer on more columns.
+# - One head per layer is enough if it serves only the active block.
 #
 # ## Exercises
 #

@@ -53,27 +53,27 @@ x = draw(inputs, d)
 
 # %% [markdown]
 # ## The statement
-# The paper does not say this; the addition is ours.
+# This is our addition to the paper.
 #
 # <!-- claim looped-transformers/remark-function-choice -->
 # <blockquote>
 #
 # **Lemma 11 inside FLEQ (A program chooses the function)** *Appendix J.1; Theorem 2*
 #
-# As a block of the FLEQ machine, $N\le d$ functions in three layers and $m$ heads take the instruction
+# As a block of the FLEQ machine, $N\le d$ functions in three layers and $m$ heads execute the instruction
 # $\mathrm{mem}[t]=f(\mathrm{mem}[x],\mathrm{mem}[e])$. If cell $e$ holds $e_j$, it computes $\sum_{i\le
 # m}c_{ji}\,\phi(a_{ji}\cdot x+b_{ji})$. A program can compute $e$, and so choose the function from its data.
 #
-# A selector that is no $e_j$ and whose entries add up to 1 gives the function of the mixed parameters, not the mixture
-# of the functions.
+# A selector that is not one of the $e_j$, but whose entries add up to 1, gives the function of the mixed parameters,
+# not the mixture of the functions.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The selector $e_j$ has a 1 in place $j$ and zeros elsewhere. Layer 1 moves it to separate rows, so that its column is
-# the only one with a key. In layer 2, head $i$ reads $a_{ji}$ and the bias from it as a key and $c_{ji}$ as a value,
-# and the column of $x$ asks. Layer 3 copies the sum to the place of the result.
+# The selector $e_j$ has a 1 in position $j$ and zeros elsewhere. Layer 1 moves it to separate rows, so that its
+# column is the only one with a key. In layer 2, head $i$ reads $a_{ji}$ and the bias from it as a key and $c_{ji}$ as
+# a value, and the column of $x$ is the query. Layer 3 copies the sum to the place of the result.
 #
 # Key and value are linear in the selector. A selector half $e_1$ and half $e_2$ therefore gives neither function, nor
 # their mean, but a third function with the mean parameters.
@@ -111,7 +111,7 @@ from_mixed = (halves - (x @ mean_a.mT + mean_b).sigmoid() @ mean_c).abs().max()
 # %% [markdown]
 # Then we write two programs. The first computes all functions in turn and adds them up; after each, it multiplies the
 # selector by a matrix that takes $e_j$ to $e_{j+1}$. The second takes $e_1$ if the first entry of $x$ is positive and
-# $e_2$ if not.
+# $e_2$ otherwise.
 
 # %%
 ALL = """
@@ -177,8 +177,8 @@ show.figure(
     name="choice",
     caption="What the machine returns for each input, and both functions: function 1 right of the dashed line, "
     "function 2 left of it.",
-    alt="Pairs of dashes, one pair above each input. A dot lies on the dash of one kind at the left of a dashed line, "
-    "and on that of the other kind at the right of it.",
+    alt="Pairs of dashes, one pair above each input. To the left of a dashed line a dot is on each dash of one kind, "
+    "and to the right on each dash of the other kind.",
 )
 
 # %% [markdown]
@@ -209,7 +209,7 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - A selector is data like any other, so a program can step through functions or choose one by a sign.
-# - Only unit vectors choose: between two of them is a third function, not a mean.
+# - Only unit vectors choose one of the functions. A mixture gives a third function, not their mean.
 #
 # ## Exercises
 #
@@ -220,7 +220,7 @@ claim.verdict()
 #    and $\phi(3)\approx0.95$ is 0.84.
 #
 #    </details>
-# 2. *Predict, then run.* Set `terms = 12`. Which of layers and heads change?
+# 2. *Predict, then run.* Set `terms = 12`. Does the number of layers or heads change?
 #    <details><summary>Solution</summary>
 #
 #    The widest layer has 12 heads in place of 6, one per term. The number of layers stays 12.

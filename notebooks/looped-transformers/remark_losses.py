@@ -10,9 +10,9 @@
 # # Remark 5, Appendix O · Other losses, by sigmoids and by an inner loop
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix O, Remark 5, after Lemma 23.*
 #
-# With the square loss, one bad label can pull a whole fit away. The paper says that its machine can descend on other
-# losses, as long as it can compute their derivatives. We try two ways: sums of sigmoids, which need more heads for more
-# accuracy, and an inner loop, which needs more time.
+# With the square loss, one bad label can pull a whole fit away. The paper says that its machine can minimise other
+# losses, as long as it can compute their derivatives. We try two ways: sums of sigmoids, which need more heads for
+# more accuracy, and an inner loop, which needs more time.
 
 # %%
 from dataclasses import replace
@@ -72,12 +72,12 @@ w = torch.zeros(d, dtype=torch.float64)
 #
 # **Beyond the paper.** Let $f$ be convex with $f''\le L$ and $\eta L\|x_i\|^2\le2$, and let a function block give $f'$
 # up to $\epsilon$. Then the machine's $w\leftarrow w-\eta f'(w\cdot x_i-y_i)x_i$ ends, after an update for each of
-# $x_1,\dots,x_T$, within $\eta\epsilon\sum_i\|x_i\|$ and the errors of the products of the exact descent. The logistic
-# loss takes two sigmoids and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has
-# $\epsilon=O(\delta/m)$. The update by the sum over all points runs as well.
+# $x_1,\dots,x_T$, within $\eta\epsilon\sum_i\|x_i\|$ of the exact descent, plus the errors of the products. The
+# logistic loss takes two sigmoids and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has
+# $\epsilon=O(\delta/m)$. The update with the sum over all points runs as well.
 #
 # If $|f''|\le L$ is all that is known, the term of $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two
-# losses that are run are convex.
+# losses that we run are convex.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -96,10 +96,10 @@ w = torch.zeros(d, dtype=torch.float64)
 #
 # <blockquote>
 #
-# **Beyond the paper.** The remark names no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
-# $1/\sqrt{1+r^2}$ by Algorithm 11. Its error falls with the rounds of the loop to the floor of the products, and
-# neither layers nor heads nor rows grow. A sum of $m$ equal steps for the same derivative takes $m$ heads and has an
-# error near $1/m$. Slopes in a geometric sequence, as for Corollary 9, need far fewer.
+# **Beyond the paper.** The remark specifies no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
+# $1/\sqrt{1+r^2}$ by Algorithm 11. With more rounds of the loop, its error falls to that of the products, while layers,
+# heads and rows do not grow. A sum of $m$ equal steps for the same derivative takes $m$ heads and has an error near
+# $1/m$. Slopes in a geometric sequence, as for Corollary 9, need far fewer.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -108,8 +108,8 @@ w = torch.zeros(d, dtype=torch.float64)
 # *Logistic loss.* For $f(r)=\log(1+e^{-r})$ the derivative is $\phi(r)-1$, a sigmoid and a constant. A constant is a
 # sigmoid of slope 0, so two heads compute it exactly.
 #
-# *Huber's loss.* It is $r^2/2$ up to $|r|=1$ and linear beyond. Its derivative is $r$, cut off at $\pm1$: $m$ small
-# steps, each a sigmoid, and a constant.
+# *Huber's loss.* It is $r^2/2$ up to $|r|=1$ and linear beyond. Its derivative is $r$, cut off at $\pm1$, which we
+# approximate by $m$ small steps, each a sigmoid, and a constant.
 #
 # *A smooth loss.* For $f(r)=\sqrt{1+r^2}-1$ the derivative $r/\sqrt{1+r^2}$ needs an inverse root. Algorithm 11 finds
 # one by products alone, if its argument is below 3. The program therefore divides $1+r^2$ by a constant $K^2$ first,
@@ -220,11 +220,11 @@ show.figure(
 )
 
 # %% [markdown]
-# Left, we see the two derivatives as sums of sigmoids. Right, the bad label throws the square loss about, and Huber's
-# loss approaches the true weights.
+# On the left we see the two derivatives as sums of sigmoids. On the right, the bad label misleads the square loss,
+# while Huber's loss approaches the true weights.
 #
 # ### The inner loop
-# Two points and two passes, with more and more rounds.
+# We take two points and two passes, with more and more rounds.
 
 # %%
 smooth = Loss.smooth_huber()
@@ -260,30 +260,31 @@ sum_error = [(one(wide) - smooth.derivative(wide)).abs().max().item() for one in
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0)
-axes[0].semilogy(range(1, rounds + 1), [max(float(one), 1e-17) for one in plain], "-", label="in exact products")
+axes[0].semilogy(range(1, rounds + 1), [max(float(one), 1e-17) for one in plain], "-", label="with exact products")
 axes[0].semilogy(list(loop_off), list(loop_off.values()), "o", label="in the machine")
 axes[0].set(xlabel="rounds of the inner loop", ylabel="error of the weights")
 axes[0].legend()
 axes[1].loglog(heads, sum_error, "o-", label="error of $f'$")
 axes[1].loglog(heads, [1 / count for count in heads], "k--", label="$1/m$")
-axes[1].set(xlabel="sigmoids $m$, a head each", ylabel="largest error")
+axes[1].set(xlabel="sigmoids $m$, one head each", ylabel="largest error")
 axes[1].legend()
 show.figure(
     fig,
     name="inner-loop",
-    caption="Left: the error of the weights against the rounds of the inner loop; the machine stops at the floor of "
+    caption="Left: the error of the weights against the rounds of the inner loop; the machine stops at the error of "
     "its products. Right: the error of a sum of sigmoids for the same derivative against their number.",
-    alt="Left: a curve that is flat and then drops steeply to a floor, with a dot at its beginning and one above its "
-    "end, below one hundred-thousandth. Right: points that fall along a dashed line of slope minus one.",
+    alt="Left: a curve that is flat and then drops steeply to a floor, with a dot near its beginning and one above "
+    "its end, below one hundred-thousandth. Right: points that fall along a dashed line of slope minus one.",
 )
 
 # %% [markdown]
-# Rounds buy accuracy quickly, down to the floor of the products. Equal steps buy it slowly: the error is near $1/m$
+# Rounds buy accuracy quickly, down to the error of the products. Equal steps buy it slowly: the error is near $1/m$
 # with $m$ heads.
 #
 # ## How we checked
-# The weights must stay within the bound of the exact descent. The square loss, a single sigmoid, and three rounds of
-# the loop must fail. Ball arithmetic proves the error of 16 sigmoids for Huber's derivative at every real $r$.
+# The weights must stay within the proved distance of exact descent. The square loss, a single sigmoid, and three
+# rounds of the loop must fail. Ball arithmetic proves the error of 16 sigmoids for Huber's derivative at every real
+# $r$.
 
 # %%
 rough = machine_descent(Loss.huber(1.0, 1), x, y)[0][-1]
@@ -325,17 +326,17 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# We compare each run with two bounds: with the exact $f'$, and, for the products alone, with the sum of sigmoids in the
-# place of $f'$. A step by the sum over all points has $1/n_d$ in its rate, so it is an average of single steps and the
-# same bounds hold. Equal steps are the plainest sum of sigmoids; slopes in a geometric sequence, as for Corollary 9,
-# need far fewer heads.
+# We compare each run with two bounds. The first is for the exact $f'$. The second is for the products alone, with the
+# sum of sigmoids in place of $f'$. A step with the sum over all points has $1/n_d$ in its rate, so it is an average
+# of single steps and the same bounds hold. Equal steps are the plainest sum of sigmoids; slopes in a geometric
+# sequence, as for Corollary 9, need far fewer heads.
 #
 # </details>
 #
 # ## What to remember
 # - A loss enters the machine through its derivative, as a sum of sigmoids or by an inner loop.
-# - The errors of $f'$ add up over the steps and are not enlarged, if the learning rate is small enough.
-# - Rounds of a loop can take the place of heads: the machine stays the same.
+# - The errors of $f'$ only add up over the steps if the learning rate is small enough.
+# - Rounds of a loop can replace heads: the machine stays the same.
 #
 # ## Exercises
 #

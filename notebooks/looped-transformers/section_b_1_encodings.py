@@ -53,7 +53,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Column 5 scores 3. The columns that differ in one bit, 1, 4 and 7, score 1, and no score lies between. The softmax
+# Column 5 scores 3. The columns that differ in one bit, 1, 4 and 7, score 1, and no score is in between. The softmax
 # turns this gap of 2 into a choice.
 
 # %% tags=["parameters"]
@@ -111,11 +111,11 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # $-2^{N-1}+\sum_{i=1}^{N-1}2^{i-1}\frac{b_i+1}2$.
 #
 # **What is true.** The number is negative if $b_N=+1$ and non-negative otherwise, as Appendix F.3 states. The two
-# values are those above, exchanged.
+# values above are exchanged.
 #
-# **What changed.** The two signs of $b_N$. Equation (4) and the subtraction of Appendix G need the convention of
-# Appendix F.3; with the list, flipping all bits of $\text{mem}[a]$, adding 1 and adding $\text{mem}[b]$ gives
-# $\text{mem}[b]-\text{mem}[a]-2^{N-1}$ modulo $2^N$.
+# **What changed.** The list above exchanges the two signs of $b_N$. Equation (4) and the subtraction of Appendix G need
+# the convention of Appendix F.3; with the list, flipping all bits of $\text{mem}[a]$, adding 1 and adding
+# $\text{mem}[b]$ gives $\text{mem}[b]-\text{mem}[a]-2^{N-1}$ modulo $2^N$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -150,7 +150,7 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # replaced by one of size $-G$, so we expect an error of $2GLe^{-2\lambda}$.
 #
 # Integers use the same $\pm1$ bits. In two's complement we negate a number by flipping all bits and adding 1. This
-# works only if the top bit is $+1$ for *negative* numbers, as Appendix F.3 has it.
+# works only if the top bit is $+1$ for *negative* numbers, as in Appendix F.3.
 #
 # ## See it run
 # We compare this formula with the softmax over all codes.
@@ -183,7 +183,7 @@ show.table(["L", "inverse temperature", "weight of the right column", "the law"]
 
 # %% [markdown]
 # With nine bits and $\lambda=0.5$, the right column gets 6 % of the weight; with $\lambda=1$ it gets 32 %. Next we
-# prepare two failures: two columns that share a code, and the paper's misprinted index.
+# prepare two controls: two columns that share a code, and the paper's misprinted index.
 
 # %%
 twice = position_codes(2 ** address_bits[0])
@@ -242,23 +242,24 @@ fig, axis = show.axes(width=7, height=3.6)
 axis.semilogy(grid, bound, "--", color=show.COLOURS[1], label="bound of Appendix L, $G d n^3 e^{-\\lambda}$")
 axis.semilogy(grid, norms.clamp(min=1e-18), "o-", label="measured, the appendix's norm")
 axis.semilogy(grid, worst.clamp(min=1e-18), "s", color=show.COLOURS[2], label="largest error of an entry, worst data")
-axis.semilogy(grid, law, ":", color="0.4", label="law $2 G L e^{-2\\lambda}$")
+axis.semilogy(grid, law, ":", color="0.4", label="formula $2 G L e^{-2\\lambda}$")
 axis.set_xlabel(r"temperature $\lambda$")
 axis.set_ylabel("error of a copy")
 axis.legend()
 show.figure(
     fig,
     name="copy-error",
-    caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and meets the "
-    "rounding of float64 at about 18; the paper's bound falls with slope -1 and says something only above "
+    caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and reaches "
+    "the rounding level of float64 at about 18; the paper's bound falls with slope -1 and is informative only above "
     f"{math.log(height * columns**3):.0f}.",
-    alt="Four curves on a logarithmic axis against temperature. The paper's bound lies eight or more orders of "
-    "magnitude above the measured error; the measured entry error lies on the dotted law until it reaches rounding.",
+    alt="Four curves on a logarithmic axis against temperature. The paper's bound is eight or more orders of "
+    "magnitude above the measured error; the measured entry error follows the dotted line of the formula until it "
+    "reaches rounding.",
 )
 
 # %% [markdown]
-# The largest error of an entry follows the dotted law with slope $-2$. The paper's bound, with slope $-1$, is correct
-# but lies many orders of magnitude higher.
+# The largest error of an entry follows the dotted line with slope $-2$. The paper's bound, with slope $-1$, is
+# correct but many orders of magnitude higher.
 
 # %%
 clear = [place for place, x in enumerate(grid) if 3 <= x <= 14]
@@ -280,8 +281,9 @@ def gaussian_error(inverse_temperature: float) -> float:
 
 # %% [markdown]
 # ## How we checked
-# Solvers settle every pair of 8-bit codes, all integers of 16 bits, and the copy of 32 columns for every $\lambda\ge0$.
-# The main control gives two columns the same code: then they share the weight equally, however large $\lambda$ is.
+# Solvers verify every pair of 8-bit codes, all integers of 16 bits, and the copy of 32 columns for every
+# $\lambda\ge0$. The main control gives two columns the same code: they then share the weight equally, however large
+# $\lambda$ is.
 
 # %%
 claim = Claim("looped-transformers/definition-positional-encoding")
@@ -325,15 +327,15 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# With fewer than $2^L$ columns some neighbours are missing, so the law $2GLe^{-2\lambda}$ is an upper end; we accept a
-# factor of 2 for $\lambda$ from 3 to 14. We check the paper's bound in its own norm, the largest sum over a column, and
-# the middle step of its proof, $1-w\le ne^{-\lambda}$ for the weight $w$ of the right column, separately.
+# With fewer than $2^L$ columns some neighbours are missing, so the formula $2GLe^{-2\lambda}$ is an upper limit; we
+# accept a factor of 2 for $\lambda$ from 3 to 14. We check the paper's bound in its own norm, the largest sum over a
+# column, and the middle step of its proof, $1-w\le ne^{-\lambda}$ for the weight $w$ of the right column, separately.
 #
 # </details>
 #
 # ## Where the paper differs
 # Taken literally, the rule for addresses gives every column the same code. The signs in the list of Appendix G make
-# every difference of two integers wrong by $2^{N-1}$. Other lines of the paper have both right.
+# every difference of two integers wrong by $2^{N-1}$. Other passages of the paper state both correctly.
 #
 # ## What to remember
 # - The right address scores at least 2 more than any other, whatever the length of the addresses.

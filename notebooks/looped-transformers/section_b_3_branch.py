@@ -63,7 +63,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Both candidates are always present, and the flag lets one of them through.
+# Both candidates are always present, and the flag lets one through.
 
 # %% tags=["parameters"]
 lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each from 2 to 14
@@ -96,7 +96,7 @@ require(lengths=(Each(lengths), 2, 14), address_bits=(address_bits, 2, 7))
 #
 # **What is true.** $\text{flag}=\sigma(b_N)+\sigma(1-N-\sum_{i=1}^Nb_i)$.
 #
-# **What changed.** $1-N$ in place of $1+N$. With $1+N$ the flag is wrong for every number of every length.
+# **What changed.** $1-N$ replaces $1+N$. With $1+N$ the flag is wrong for every number of every length.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -185,10 +185,10 @@ axes[1].set_ylim(-0.5, 17)
 show.figure(
     fig,
     name="flags",
-    caption="Both flags against the number. Equation (3) decides integers only; between 0 and 1 it is a ramp. "
+    caption="Both flags against the number. Equation (3) is right for integers only; between 0 and 1 it is a ramp. "
     "Equation (4) with $1-N$ is right everywhere, and with $1+N$ nowhere.",
     alt="Left: a curve at 1 up to 0 that falls to 0 at 1. Right: a step that is right at every number, and a jagged "
-    "dashed curve of values from 2 up which is never 0 or 1.",
+    "dashed curve with values of at least 2, which is never 0 or 1.",
 )
 
 # %% [markdown]
@@ -242,8 +242,8 @@ def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
 
 # %% [markdown]
 # ## How we checked
-# z3 settles the flags for every integer and every length, and the choice for all counters and targets. As controls, a
-# flag that looks at the sign alone misses zero, and a branch in a single layer fails.
+# A solver verifies the flags for every integer and every length, and the choice for all counters and targets. As
+# controls, a flag that looks at the sign alone misses zero, and a branch in a single layer fails.
 
 # %%
 claim = Claim("looped-transformers/equation-3-flag")
@@ -300,13 +300,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The sign in equation (4) matters, because with $1+N$ every flag is wrong. The paper's two layers are right, but not as
-# half of three networks: each layer has only one.
+# The sign in equation (4) matters, because with $1+N$ every flag is wrong. The paper's count of two layers is right,
+# but its three networks would take three, because each layer has only one.
 #
 # ## What to remember
 # - A comparison with zero takes two ReLUs, and the choice between two addresses takes two per bit.
 # - The correct flag for bits has $1-N$ where the paper has $1+N$.
-# - The branch takes two layers, because the flag and the next counter are computed side by side.
+# - The branch takes two layers, because one layer computes both the flag and the next counter.
 #
 # ## Exercises
 #

@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix G, Step 6; Appendix L.*
 #
 # A softmax never looks up exactly, and a machine that runs for a million cycles cannot afford errors that accumulate.
-# The SUBLEQ machine ([Lemma 1](lemma_1_subleq.ipynb)) therefore ends each cycle with a layer that rounds every entry to
-# −1, 0 or 1. How exact must a look-up be, so that this layer can remove its error?
+# The SUBLEQ machine ([Lemma 1](lemma_1_subleq.ipynb)) therefore ends each cycle with a layer that rounds every entry
+# to −1, 0 or 1. How exact must a look-up be for this layer to remove its error?
 
 # %%
 import math
@@ -46,12 +46,12 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# The rounding layer has two ramps, one around $-\frac12$ and one around $\frac12$. Suppose that it removes errors up to
-# $\frac14$. It then takes 0.9 to 1, and $-0.2$ to 0. It takes 0.4, which is not near any bit, to 0.3.
+# The rounding layer has two ramps, one around $-\frac12$ and one around $\frac12$. Suppose that it removes errors up
+# to $\frac14$. It then maps 0.9 to 1 and $-0.2$ to 0, but it maps 0.4, which is not near any bit, to 0.3.
 #
-# Now a look-up gives four bits, each wrong by 0.01, and we add. An adder doubles the error from bit to bit ([Lemma
-# 2](lemma_2_adder.ipynb)): bit $i$ of the sum can be wrong by $0.02\,(2^i-1)$, which is 0.30 for the fourth bit. This
-# is too much for the rounding layer. If we round first, the adder sees no error.
+# Now two look-ups return four bits each, all wrong by 0.01, and we add. An adder doubles the error from bit to bit
+# ([Lemma 2](lemma_2_adder.ipynb)): bit $i$ of the sum can be wrong by $0.02\,(2^i-1)$, which is 0.30 for the fourth
+# bit. This is too much for the rounding layer. If we round first, the adder sees no error.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -67,13 +67,14 @@ for line, (layers, errors) in enumerate(orders):
 show.figure(
     fig,
     name="tiny",
-    caption="The error of the fourth bit after each layer, in the paper's order (top) and with rounding at the read.",
+    caption="The error of the fourth bit after each layer, in the paper's order (top) and with rounding at the read "
+    "(bottom).",
     alt="Two rows of three boxes. Top: read with error 0.01, add with error 0.30, round with a wrong bit. Bottom: read "
     "with error 0.01, round with error 0, add with error 0.",
 )
 
 # %% [markdown]
-# We see the same three layers in two orders. Only the second one keeps the sum exact.
+# We see the same three layers in two orders. Only the second keeps the sum exact.
 #
 # ## The paper states
 # <!-- claim looped-transformers/error-correction-step -->
@@ -98,30 +99,32 @@ show.figure(
 # <!-- /claim -->
 #
 # The paper leaves open which temperature is high enough. Our answer depends on where the ramps are. Here $\lambda$ is
-# the factor that multiplies the scores, $N$ the number of bits of an integer, and $L$ that of an address.
+# the factor that multiplies the scores, $N$ the number of bits of an integer, and $L$ the number of bits of an
+# address.
 #
 # <!-- claim looped-transformers/cycle-temperature -->
 # <blockquote>
 #
-# **The temperature of a SUBLEQ cycle (With the length of the integers, or without it)** *Appendix G, Step 6; Appendix
-# L*
+# **The temperature of a SUBLEQ cycle (How it depends on the length of the integers)** *Appendix G, Step 6; Appendix L*
 #
-# With Step 6 as the last layer only, a machine is exact for ever if $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten
-# layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If the units of the two reads contain the ramps of
-# Step 6 as well, in the same layers and rows, $\lambda\ge\frac12\ln\big(16(L+1)\big)$ is enough for every $N$.
+# Let $\lambda\ge1$. With Step 6 as the last layer only, a machine is exact for ever if
+# $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If
+# the units of the two reads contain the ramps of Step 6 as well, in the same layers and rows,
+# $\lambda\ge\frac12\ln\big(16(L+1)\big)$ is enough for every $N$.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** In the first order $\lambda$ has to grow with $N$, because each adder multiplies the error of a
-# look-up by up to $2^N$ before it is rounded. In our runs the machine with one adder needs about
-# $\lambda\ge\frac12(N\ln2+\ln16L)$. The ten layers, with two adders in a row, need up to $\frac12(2N\ln2+\ln16L)+1$.
-# The bound of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$, does not contain the length of the integers except through
-# $d$, as $\log N$, and is too low in this order for long integers. With the ramps at the reads float32 needs no other
-# $\lambda$, for $N\le23$. FLEQ adds to its pointers in the layer that reads them. With $s$ scratchpad columns and data
-# up to $G\ge1$, a bit of a pointer is within $2^L(1+G)\big((1+e^{-2\lambda})^L-1+se^{-\lambda L}\big)$, and the
-# measured error grows at least twofold with each bit of an address.
+# **Beyond the paper.** With Step 6 as the last layer only, $\lambda$ has to grow with $N$, because each adder
+# multiplies the error of a look-up by up to $2^N$ before it is rounded. In our runs the machine with one adder needs
+# about $\lambda\ge\frac12(N\ln2+\ln16L)$. The ten layers, with two adders in a row, need up to
+# $\frac12(2N\ln2+\ln16L)+1$. The bound of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$, does not contain the length of
+# the integers except through $d$, as $\log N$, and is then too low for long integers. With the ramps at the reads, the
+# same $\lambda$ is enough in float32, for $N\le23$. FLEQ adds to its pointers in the layer that reads them. With $s$
+# scratchpad columns and data up to $G\ge1$, a bit of a pointer is within
+# $2^L(1+G)\big((1+e^{-2\lambda})^L-1+se^{-\lambda L}\big)$, and the measured error grows at least twofold with each bit
+# of an address.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -130,16 +133,18 @@ show.figure(
 # The ramps are flat near $-1$, 0 and 1. An entry within $\epsilon$ of a bit becomes this bit, and the next cycle starts
 # without error.
 #
-# The error of a look-up is about $2Le^{-2\lambda}$, because the code of a wrong column differs in at least one bit and
-# scores at least 2 less. In the paper's order this error passes through the adders before it is rounded, and each adder
-# multiplies it by up to $2^N$. Therefore $\lambda$ has to grow by $\frac12\ln2$ for every bit and every adder. If we
-# round at the reads, the error only has to be below $\frac14$ when it is read. $N$ does not occur in this condition.
+# The error of a look-up is about $2Le^{-2\lambda}$, because the code of a wrong column differs in at least one bit,
+# which lowers its score by at least 2. In the paper's order this error passes through the adders before it is
+# rounded, and each adder multiplies it by up to $2^N$. Therefore $\lambda$ has to grow by $\frac12\ln2$ for every bit
+# and every adder. If we round at the reads, the error only has to be below $\frac14$ at that point, a condition that
+# does not involve $N$.
 #
 # <details><summary>Proof of The temperature of a SUBLEQ cycle: exact from there on</summary>
 #
-# Let $x=e^{-2\lambda}$, $L,N\ge2$, one scratchpad column, and let a cycle begin in an exact state. Write the condition
-# as $36\,\lambda L^2\,4^Nx\le1$; then $\lambda\ge4$ and $\lambda L^2x\le\frac1{576}$. All numbers below are largest
-# deviations of an entry from what it should be, in exact arithmetic.
+# Let $x=e^{-2\lambda}$, $\lambda\ge1$, $L,N\ge2$, one scratchpad column, and let a cycle begin in an exact state. Write
+# the condition as $36\,\lambda L^2\,4^Nx\le1$. Since $\lambda x$ falls from $\lambda=\frac12$ on, $\lambda\ge4$, and
+# $\lambda L^2x\le\frac1{576}$. All numbers below are largest deviations of an entry from what it should be, in exact
+# arithmetic.
 #
 # *Layer 1.* In the scratchpad the pointer's column and the scratchpad itself have the same score $L$. Weights of
 # columns $h$ bits away are $x^h$ of theirs, together at most $\eta=(1+x)^L-1\le1.01Lx$. What is read is twice the mean
@@ -205,7 +210,6 @@ show.figure(
 # </details>
 #
 # ## See it run
-# First we draw the ramps.
 
 # %% tags=["parameters"]
 margin = 0.25  # epsilon, from 0.01 to 0.49; at 1/4 the arithmetic is exact
@@ -248,14 +252,14 @@ axis.set(xlabel="entry before", ylabel="entry after")
 show.figure(
     fig,
     name="ramps",
-    caption="The correction. Entries within the margin of a bit become that bit.",
+    caption="The correction. Entries within $\\epsilon$ of a bit become that bit.",
     alt="A staircase with flat steps at -1, 0 and 1 and two sloping risers about -1/2 and 1/2.",
 )
 
 # %% [markdown]
-# We see a staircase with three flat steps. Halfway between two bits the layer does not decide.
+# We see a staircase with three flat steps. An entry halfway between two bits is not rounded to either.
 #
-# ### The error that arrives
+# ### The error before the last layer
 # We fix $\lambda=14$ and measure the largest error before the last layer in the paper's order. The program subtracts 0
 # from $-1$, which is hard for an adder: every bit of the sum is at the end of a window, where a small error counts
 # most.
@@ -298,12 +302,11 @@ show.figure(
 )
 
 # %% [markdown]
-# On the logarithmic axis we see straight lines: the error doubles with every bit, until it exceeds the margin.
+# The lines are straight: the error doubles with every bit, until it exceeds the margin.
 #
-# ### Enough, by the proof
-# We run both orders at the temperatures from the proof: the paper's order for every $N$, and the ramps at the reads at
-# the one temperature that serves all $N$, about 2. The same temperature should work in float32 as long as the sums of
-# the adder fit, up to $N=23$.
+# ### A temperature that is enough
+# We run both orders at the temperatures from the proof. With the ramps at the reads, a single temperature of about 2
+# serves every $N$. It should also work in float32 as long as the adder's sums fit, up to $N=23$.
 
 
 # %%
@@ -361,10 +364,11 @@ for length in sorted({8, *(length for length in single_lengths if length <= 23)}
     in_single[f"N = {length}"] = wrong
 
 # %% [markdown]
-# ### Needed, by experiment
-# For each $N$ we search for the lowest temperature from which on all random programs run without a wrong bit in the
-# paper's order. Two lines serve as guides. One adder needs $2^{N+1}\cdot2Le^{-2\lambda}\le\frac14$. If the gains of
-# both adders of the ten-layer machine multiply, the second line applies.
+# ### The temperature that programs need
+# For each $N$ we search for the temperature above which all random programs run without a wrong bit in the paper's
+# order. Two lines serve as guides. The lower line is for one adder, which needs
+# $2^{N+1}\cdot2Le^{-2\lambda}\le\frac14$. The upper line assumes that the gains of the two adders of the ten-layer
+# machine multiply.
 
 
 # %%
@@ -393,17 +397,18 @@ kept = [(length, value) for length, value in zip(single_lengths, single, strict=
 axis.plot(*zip(*kept, strict=True), "X--", color="black", label=f"10 layers, $n = {small}$, float32")
 for adders, style in ((1, ":"), (2, "-.")):
     law = [min(inverse_temperature_law(length, address_bits(small), adders), vanished) for length in lengths]
-    axis.plot(lengths, law, style, color="0.4", label=f"law, {adders} adder{'s' * (adders - 1)}")
-axis.set(xlabel="$N$, bits of an integer", ylabel=r"least exact temperature $\lambda$")
+    axis.plot(lengths, law, style, color="0.4", label=f"guide, {adders} adder{'s' * (adders - 1)}")
+axis.set(xlabel="$N$, bits of an integer", ylabel=r"lowest exact temperature $\lambda$")
 axis.legend()
 show.figure(
     fig,
     name="exact-domain",
-    caption="The least temperature from which on every step is exact. With one adder it grows by $\\frac12\\ln 2$ a "
-    f"bit, with two by up to twice that. The laws are those for $n={small}$, and end where float64 rounds the noise "
-    "away. In float32 nothing is exact beyond the last mark of its line.",
-    alt="Rising lines of least temperature against bits, from about 3 to 18: the four-layer machine along the lower "
-    "law, the ten-layer machine mostly between the two laws; the line for float32 ends at 23 bits.",
+    caption="The temperature above which every step is exact. It grows by $\\frac12\\ln 2$ per bit with one adder, "
+    f"and by up to twice that with two. The guide lines are for $n={small}$ and level off where float64 rounds the "
+    "noise away. In float32 no temperature is exact beyond the last marker of its line.",
+    alt="Rising lines of the lowest temperature against bits, from about 3 to 18: the four-layer machine along the "
+    "lower guide line, the ten-layer machine mostly between the two guide lines; the line for float32 ends at 23 "
+    "bits.",
 )
 
 # %% [markdown]
@@ -414,20 +419,20 @@ show.figure(
 heading = [f"{depth} layers, n = {n}" for n, depth in least]
 proved_columns = [enough[small, depth] for depth in (10, 4)]
 show.table(
-    ["N", f"law, one adder, n = {small}", *heading, *(f"proof, {depth} layers, n = {small}" for depth in (10, 4))],
+    ["N", f"guide, one adder, n = {small}", *heading, *(f"proof, {depth} layers, n = {small}" for depth in (10, 4))],
     [
         [length, inverse_temperature_law(length, address_bits(small)), *(values[place] for values in least.values())]
         + [column[place] for column in proved_columns]
         for place, length in enumerate(lengths)
     ],
-    caption="Least exact temperatures in float64.",
+    caption="Lowest exact temperatures in float64.",
 )
 
 # %% [markdown]
 # ### The bound of Appendix L
 # The only condition on the temperature in the paper is $\lambda>\log(Gdn^3/\epsilon)$, for $d$ rows and $n$ columns
-# with entries up to $G$. It concerns one copy and does not contain $N$. We follow one cycle in sixty digits, at this
-# bound and at the temperature of our proof.
+# with entries up to $G$. It concerns one copy and does not contain $N$. We follow one cycle with sixty digits of
+# precision, at this bound and at the temperature of our proof.
 
 # %%
 bounds = {n: math.log(papers(n, lengths[-1]).rows.size * n**3 / margin) for n in columns}  # G = 1: all entries are bits
@@ -477,12 +482,13 @@ show.table(
         for n, heat in heats.items()
         for one in (runs[n],)
     ],
-    caption="One cycle in sixty digits, at the bound of Appendix L and then at the temperature of the proof.",
+    caption="One cycle with sixty digits of precision, at the bound of Appendix L and then at the temperature of "
+    "the proof.",
 )
 
 # %% [markdown]
-# At the bound of Appendix L the reads are right to many digits, and yet whole bits of the sum are wrong. At the
-# temperature of the proof all cells are right.
+# At the bound of Appendix L the reads are right to many digits, yet some bits of the sum flip. At the temperature of
+# the proof all cells are right.
 #
 # ### Without rounding
 # We remove the last layer and run 60 steps.
@@ -535,10 +541,10 @@ show.table(
 # of columns.
 #
 # ## How we checked
-# We compare counter and memory with an interpreter after every step, and measure the error against the bounds of the
-# proof. For machines of ten, six and four layers a solver also follows a whole cycle with every instruction and memory,
-# and shows that no error is left. Our controls are the machine without rounding, the paper's order at a temperature
-# without $N$ and at the bound of Appendix L, and float32 beyond 23 bits.
+# We compare counter and memory with an interpreter after every step, and the error with the bounds of the proof. For
+# machines of ten, six and four layers a solver also follows a whole cycle for every instruction and memory, and shows
+# that no error is left. Our controls are the machine without rounding, the paper's order at a temperature without $N$
+# and at the bound of Appendix L, and float32 beyond 23 bits.
 
 # %%
 excess = {
@@ -633,15 +639,16 @@ claim.verdict()
 # With ten layers the lowest temperature may be up to 1 above the upper line, because the line leaves out the ties of
 # the second look-up. Ties add about $\frac12\ln\lambda$.
 #
-# Whether errors add up or cancel depends on rounding, so that a temperature may fail although a lower one works. We
-# search from above. In float64 one term $e^{-2\lambda}$ next to 1 is rounded away from $\lambda=18.4$ on, and $L$ of
-# them from about $\frac12(53\ln2+\ln L)$ on, which is 19.5 at 1024 columns. From there every length is exact. The
-# programs run on the fast runner, which adds the weights of a look-up in another order than the layers, so near this
-# end the two can differ by some tenths. In float32 this happens near 8, but from $N=24$ on the sums of the adder do not
-# fit into 24 bits, and no temperature helps.
+# Whether errors add up or cancel depends on rounding, so a temperature may fail although a lower one works. We
+# therefore search from above. In float64 one term $e^{-2\lambda}$ next to 1 is rounded away from $\lambda=18.4$ on,
+# and $L$ of them from about $\frac12(53\ln2+\ln L)$ on, which is 19.5 at 1024 columns. From there every length is
+# exact. The programs run on the fast runner, which adds the weights of a look-up in a different order from the
+# layers, so near this limit the two temperatures can differ by a few tenths. In float32 this happens near 8, but from
+# $N=24$ on the sums of the adder do not fit into 24 bits, and no temperature helps.
 #
-# The solver assumes that all other columns are one bit away. Its bounds are therefore coarser than those of the proof.
-# With the ramps at the reads it finds the machine exact at $\lambda=4$, and it needs 12 for the paper's order.
+# The solver assumes that the codes of all other columns differ in a single bit. Its bounds are therefore coarser than
+# those of the proof. With the ramps at the reads it finds the machine exact at $\lambda=4$, and it needs 12 for the
+# paper's order.
 #
 # For FLEQ's pointers all data are 0, for which the bound is that of $G=1$. The operand begins one column before the
 # middle, where all lower bits carry. Steps 7b and 7c could share a layer (Appendix B.3), which would leave room to
@@ -655,24 +662,25 @@ claim.verdict()
 #
 # ## What to remember
 # - Two ramps turn a small error into no error, so a looped machine can stay exact for ever.
-# - Behind the adders, the temperature has to grow with the length of the integers.
+# - If we round only after the adders, the temperature has to grow with the length of the integers.
 # - With rounding at the reads, one temperature is enough for integers of any length.
 #
 # ## Exercises
 #
-# 1. *By hand.* Reads are wrong by 0.001, and rounding removes errors below $\frac14$. How long may the integers be, if
-#    one adder comes between?
+# 1. *By hand.* Reads are wrong by 0.001, and rounding removes errors below $\frac14$. How long may the integers be if
+#    there is one adder in between?
 #    <details><summary>Solution</summary>
 #
 #    Six bits. The last bit of the sum is wrong by at most $0.002\,(2^N-1)$. This is 0.126 for $N=6$ and 0.254 for
 #    $N=7$.
 #
 #    </details>
-# 2. *Predict, then run.* Where does the staircase take 0.3 and 0.5? And with `margin = 0.45`?
+# 2. *Predict, then run.* To which values does the staircase map 0.3 and 0.5? What changes with `margin = 0.45`?
 #    <details><summary>Solution</summary>
 #
-#    With the margin $\frac14$ the ramp goes from 0.25 to 0.75 with gradient 2. So 0.3 becomes 0.1, and 0.5 remains 0.5.
-#    With 0.45 the ramp goes from 0.45 to 0.55: 0.3 becomes 0, and 0.5 still remains 0.5. No margin decides the middle.
+#    With the margin $\frac14$ the ramp goes from 0.25 to 0.75 with gradient 2. Therefore 0.3 becomes 0.1, and 0.5
+#    remains 0.5. With 0.45 the ramp goes from 0.45 to 0.55: 0.3 becomes 0, and 0.5 still remains 0.5. No margin
+#    rounds the midpoint.
 #
 #    </details>
 #

@@ -10,9 +10,9 @@
 # # Theorem 3 · How many sigmoids a function needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Definitions 2 and 3, Theorem 3, Appendix J.1, after Barron (1993).*
 #
-# To fill a space of many dimensions with steps takes more and more of them, the more dimensions there are. We might
-# fear the same for [sums of sigmoids](lemma_11_sigmoids.ipynb). A theorem of Barron, which the paper quotes, says that
-# for some functions the dimension does not matter. Which functions are these, and how does the error fall?
+# The more dimensions a space has, the more steps it takes to fill it. We might fear the same for [sums of
+# sigmoids](lemma_11_sigmoids.ipynb). A theorem of Barron, which the paper quotes, says that for some functions the
+# dimension does not matter. Which functions are these, and how does the error fall?
 
 # %%
 import math
@@ -162,8 +162,8 @@ show.figure(
 # $\tau=1$ more sigmoids do not help.
 #
 # ## How we checked
-# The root mean square must fall with an exponent of at most $-\frac12$, and the largest error must stay below $2C/\sqrt
-# m$. A step, an element that is too high, and $\tau=1$ must fail.
+# The root mean square must fall with an exponent of at most $-\frac12$, and the largest error must stay below
+# $2C/\sqrt m$. As controls, a step, an element that is too large, and $\tau=1$ must fail.
 
 # %%
 claim = Claim("looped-transformers/definition-2")
@@ -195,8 +195,8 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # Barron bounds the root mean square error; the paper writes the bound for every $x$. At first we required an exponent
-# of at most $-\frac12$ for the largest error as well, and it just missed. We therefore check the bound itself and show
-# the exponent. The sum of the $|\gamma_i|$ never exceeds $2C$, less than the paper's wording allows.
+# of at most $-\frac12$ for the largest error as well, and it just missed. We therefore check the bound itself and
+# show the exponent. The sum of the $|\gamma_i|$ never exceeds $2C$, which is less than the paper's wording allows.
 #
 # </details>
 #

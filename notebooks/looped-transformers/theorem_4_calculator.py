@@ -55,7 +55,7 @@ for k in range(1, 6):
 show.figure(
     fig,
     name="tiny",
-    caption="Six instructions. Those in blue are approximated, the others are exact up to rounding and the product's "
+    caption="Six instructions. Those in blue are approximate; the others are exact up to rounding and the product's "
     "error.",
     alt="Six boxes joined by arrows: 3 + 2 = 5, 5 - 1 = 4, 4 times 1 = 4, 1/4 = 0.25, root of 0.25 = 0.5, percent = "
     "0.005.",
@@ -80,8 +80,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Eleven layers are enough. Negative reciprocals take the mirror images of the sigmoids, and roots
-# on the long interval take the sigmoids of Corollary 9. The symbol $\tilde\Omega$ hides logarithms of $m$.
+# **Beyond the paper.** Eleven layers are enough. Negative reciprocals use the mirror images of the sigmoids, and roots
+# on the long interval use the sigmoids of Corollary 9. The symbol $\tilde\Omega$ hides logarithms of $m$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -98,7 +98,7 @@ show.figure(
 #
 # - The caption and the comments of lines 4 to 6 lack a pair of parentheses. The reciprocal is taken of the whole
 #   product in line 3, so the six instructions compute $\sqrt{1/(((a+b)-c)\,d)}\,/100$. By the usual precedence the
-#   caption is $\sqrt{d/((a+b)-c)}\,/100$, which is the same for $d=\pm1$ only.
+#   caption is $\sqrt{d/((a+b)-c)}\,/100$, which is the same only for $d=\pm1$.
 #
 # </details>
 #
@@ -107,9 +107,9 @@ show.figure(
 #
 # ## Why it is true
 # A sum of sigmoids $\sum_ic_i\,\phi(a_ix-b_i)$ is a staircase with rounded steps, and attention computes one sigmoid
-# per head ([Lemma 11](lemma_11_sigmoids.ipynb)). With $m$ heads we have $m$ steps. A reciprocal is steep near 0, so its
-# interval starts at about $1/\sqrt m$. Negative numbers use the mirror images of the steps. A root is wanted on a long
-# interval, where the slopes of the sigmoids form a geometric sequence, so that few of them are enough ([Corollary
+# per head ([Lemma 11](lemma_11_sigmoids.ipynb)). With $m$ heads we have $m$ steps. A reciprocal is steep near 0, so
+# its interval starts at about $1/\sqrt m$. Negative numbers use the mirror images of the steps. The root needs a long
+# interval; there the slopes of the sigmoids form a geometric sequence, so that few of them are enough ([Corollary
 # 9](lemma_17_reciprocal.ipynb)).
 #
 # The machine is the FLEQ machine ([Theorem 2](theorem_2_fleq.ipynb)). All its blocks share the heads of the sigmoids.
@@ -198,7 +198,7 @@ wrong_counters = sum(done.counters != [1, 2, 3, 4, 5, 6] for _, done in answers)
 show.table(["+", "-", "×", "%", "1/x", "√y"], [apart.tolist()], caption="Largest error of each operation.")
 
 # %% [markdown]
-# Next, roots on the long interval, by $m$ sigmoids at many scales and by $m$ equal steps:
+# Next we take roots on the long interval, by $m$ sigmoids at many scales and by $m$ equal steps.
 
 # %%
 ranges = []
@@ -220,7 +220,8 @@ near[:, 0, 0] = torch.linspace(0.8, 1.6, 400, dtype=torch.float64)
 staircase = run_block(SigmoidSumBlock("inverse", sums[0]), near, near).result[:, 0, 0]
 
 # %% [markdown]
-# And reciprocals of both signs with more heads. We evaluate the sum up to $e^{m/2}$ and the transformer up to $10^6$.
+# Finally, we take reciprocals of both signs with more heads. We evaluate the sum up to $e^{m/2}$ and the transformer
+# up to $10^6$.
 
 # %%
 rates = []
@@ -264,11 +265,11 @@ show.figure(
 # On the left we see the staircase follow $1/x$. On the right its error stays within $\epsilon$ on both sides of 0.
 #
 # ## How we checked
-# We compare each step with its exact value. The budget is rounding and the product's error for the first three steps,
-# $\epsilon$ for the reciprocal $r$, and for the root $\epsilon$ plus what the reciprocal's error does under a root,
-# about $\epsilon/2\sqrt r$. For the theorem, the errors times $\sqrt m$ and $m$ have to stay below a constant, and the
-# rows grow by the same number for every doubling of the columns. The controls omit the mirror images, use equal steps,
-# or count ten columns too few.
+# We compare each step with its exact value. The error budget is rounding and the product's error for the first three
+# steps, $\epsilon$ for the reciprocal $r$, and $\epsilon$ for the root, plus about $\epsilon/2\sqrt r$ for the
+# reciprocal's error under the root. For the theorem, the errors times $\sqrt m$ and $m$ must stay below a constant,
+# and the rows must grow by the same number for every doubling of the columns. The controls omit the mirror images,
+# use equal steps, or count ten columns too few.
 
 # %%
 setting = machine.layout.setting
@@ -335,13 +336,13 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The error of $p/q$ is at most $|p|\epsilon$ and that of the product, where the reciprocal's sum
-# of sigmoids, made for $\delta\le|q|\le C$, has the error $\epsilon$.
+# **Beyond the paper.** The error of $p/q$ is at most $|p|\epsilon$ plus the error of the product, where $\epsilon$ is
+# the error of the reciprocal's sum of sigmoids for $\delta\le|q|\le C$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# A quotient takes two instructions, a reciprocal and a product. Our sum is made for divisors of size 0.2 to 8.
+# A quotient takes two instructions, a reciprocal and a product. Our sum covers divisors of size 0.2 to 8.
 
 # %%
 divide = "t = inverse(q)\nt = mul(p, t)\nhalt"

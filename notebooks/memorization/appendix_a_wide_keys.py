@@ -3,7 +3,7 @@
 # *Mahdavi, Liao, Thrampoulidis: Appendix A.*
 #
 # With one shared context of four tokens, keys of width 16 realise no head that keys of width 3 cannot realise already.
-# Are they useless? Gradient descent may still find the same function sooner when it has more weights to change.
+# Are wider keys useless? Gradient descent may still find the same function sooner if it has more weights to change.
 #
 # ## The paper states
 # <!-- claim memorization/remark-wide-heads-train-faster -->
@@ -17,8 +17,8 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We set the thresholds and the number of seeds after trials with sixteen other seeds, which left both comparisons a
-#   little short of clear. We added that the lead may not turn into a lag when we had seen the long training.
+# We set the thresholds and the number of seeds after trials with sixteen other seeds, in which both comparisons were
+#   almost clear. We added the condition that the lead must not become a lag after we had seen the long training.
 #
 # </details>
 #
@@ -26,13 +26,13 @@
 # <!-- /claim -->
 #
 # ## Why it is true
-# The softmax ignores a number added to all logits, so width $n-1$ is enough for every head ({claim:ref}`conclusion (3)
-# <memorization/remark-conclusion-3>`). Wider keys describe the same heads by more weights. This can change the path of
-# the training, but not its possible ends.
+# The softmax does not change when we add a number to all logits, so width $n-1$ is enough for every head
+# ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). Wider keys describe the same heads by more weights.
+# This can change how training proceeds, but not which functions it can reach.
 #
 # ## See it run
-# We train models of key width $n/2$, $n$, $2n$ and $4n$ on the same random labels, with a short, a middling and a long
-# training.
+# We train models of key width $n/2$, $n$, $2n$ and $4n$ on the same random labels, for a small, a medium and a large
+# number of steps.
 
 # %%
 import torch
@@ -94,20 +94,20 @@ for place, (h, marker) in enumerate(zip(key_widths, show.MARKERS, strict=False))
     ends = [interval_of(trained[steps].accuracy[place].tolist()) for steps in budgets]
     reach = [high - mean for mean, (_, high) in zip(means, ends, strict=True)]
     axis.errorbar(budgets, means, reach, marker=marker, capsize=2, label=f"key width {h}")
-axis.set(xlabel="steps of the training", ylabel="memorised fraction", xscale="log", ylim=(0, 1.02))
+axis.set(xlabel="training steps", ylabel="memorised fraction", xscale="log", ylim=(0, 1.02))
 axis.legend()
 show.figure(
     fig,
     name="widths",
-    caption=f"H = {heads}, n = {context}, d = {width}, T = {examples_count}; means of {seeds} seeds with their 99 % "
-    "intervals.",
-    alt="Four rising curves against the steps on a logarithmic axis. They are apart in the middle, the widest keys "
-    "highest, and come together at the right end, the widest no longer on top.",
+    caption=f"Memorised fraction after trainings of different lengths, H = {heads}, n = {context}, d = {width}, T = "
+    f"{examples_count}: means over {seeds} seeds with 99 % intervals.",
+    alt="Four rising curves against the steps on a logarithmic axis. They are apart in the middle, where the widest "
+    "keys are highest. They come together at the right end, where the widest keys are no longer on top.",
 )
 
 
 # %% [markdown]
-# In the middle, wide keys lead. At the end the lead is gone, and the widest keys are a little behind.
+# After 300 steps, wide keys lead. At the end the lead is gone, and the widest keys are slightly behind.
 
 
 # %%
@@ -133,8 +133,8 @@ show.table(
 
 # %% [markdown]
 # ## How we checked
-# The lead is the average memorised fraction of the two widths beyond $n$, less that of width $n$. As a control, we
-# train on labels that change every epoch: there is nothing to memorise, and we must see no lead.
+# We define the lead as the average memorised fraction of the two widths beyond $n$, minus that of width $n$. As a
+# control, we train on labels that change every epoch. Then there is nothing to memorise, and we must see no lead.
 
 # %%
 claim = Claim("memorization/remark-wide-heads-train-faster")
@@ -150,20 +150,20 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# "Can generally" and "with sufficient large steps" are the paper's words, and it gives no sizes. Each training has its
-# whole learning-rate schedule. Models with the same seed have the same data, so we take gaps seed by seed. The paper
-# says two things about the long training: the gains vanish, and the gap closes. Wide models that fall behind satisfy
-# the first and not the second.
+# The paper says "can generally" and "with sufficient large steps", without numbers. Each training runs through its
+# whole learning-rate schedule. Models with the same seed have the same data, so we compute gaps seed by seed. The paper
+# says two things about long training: the gains vanish, and the gap closes. If wide models fall behind, the first is
+# true and the second is not.
 #
 # </details>
 #
 # ## Where the paper differs
-# We cannot decide whether the gap closes: at the end the wide keys are behind by about as much as half of their earlier
-# lead. For $n=8$ and 300 labels ([Figure 2](figure_2_memorised_fraction.ipynb)) they end clearly behind.
+# We cannot decide whether the gap closes, because at the end the wide keys are behind by about half of their earlier
+# lead. For $n=8$ and 300 labels ([Figure 2](figure_2_memorised_fraction.ipynb)), they end clearly behind.
 #
 # ## What to remember
 #
-# - Keys wider than $n$ save training steps.
+# - Keys wider than $n$ memorise more after a medium number of steps.
 # - They do not store more in the end.
 #
 # ## Exercises
@@ -172,8 +172,8 @@ claim.verdict()
 #    realise no further weights?
 #    <details><summary>Solution</summary>
 #
-#    Two weights that sum to 1 depend only on the difference of the two logits. This difference is one linear function
-#    of the query, which a key of width 1 can realise: here $n-1=1$.
+#    Two softmax weights depend only on the difference of the two logits. This difference is one linear function of the
+#    query, which a key of width 1 can realise. Here $n-1=1$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `rate = 0.02`. When do you expect the lead, and when is it gone?
@@ -183,4 +183,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb), because we can count what each width is able to reach.
+# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb), because there we count what each key width can
+# represent.

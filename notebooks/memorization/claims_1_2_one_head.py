@@ -3,8 +3,8 @@
 # *Mahdavi, Liao, Thrampoulidis: Claims 1 and 2, Appendix B; Lemmas 3 and 4, Appendix D.*
 #
 # In the proof of Theorem 1, each head has to do two jobs at once. On a few examples it must distribute its weight
-# exactly as we wish. On all others it must stay out of the way, whatever we wish for the first. How can one matrix do
-# both?
+# exactly as we wish. On all others it must stay out of the way, regardless of what we choose for the first. How can one
+# matrix do both?
 
 # %%
 import torch
@@ -27,8 +27,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Let the context be the two tokens $(1,0)$ and $(0,1)$. A head with the matrix $W$ then gives a query $e$ the logits
-# $We$. On the query $(1,0)$ we want the weights 3/4 and 1/4, so the first column of $W$ must be $(\ln3,0)$: the softmax
-# of these logits is $(3,1)/4$. For the query $(0,1)$ we add a second column $(c,0)$,
+# $We$. On the query $(1,0)$ we want the weights 3/4 and 1/4. We choose $(\ln3,0)$ as the first column of $W$, because
+# the softmax of these logits is $(3,1)/4$. For the query $(0,1)$ we add a second column $(c,0)$:
 #
 # $$W=\begin{pmatrix}\ln3&0\\0&0\end{pmatrix}+c\begin{pmatrix}0&1\\0&0\end{pmatrix}.$$
 
@@ -49,19 +49,19 @@ for left, query, start in ((0.9, "query (1, 0)", torch.log(torch.tensor(3.0)).it
 show.figure(
     fig,
     name="tiny",
-    caption="The weights of the two tokens on two queries, for three sizes c of the second matrix. Blue: the first "
-    "token.",
-    alt="Two columns of three bars. On the query (1, 0) the first token has the weight 0.75 in all three. On the query "
-    "(0, 1) its weight grows from 0.50 to 0.88 and 0.99.",
+    caption="The weights of the two tokens on two queries, for three values of c. Blue: the first token.",
+    alt="Two columns of three bars. On the query (1, 0), the first token has weight 0.75 in all three. On the query "
+    "(0, 1), its weight grows from 0.50 to 0.88 and 0.99.",
 )
 
 # %% [markdown]
-# We see that $c$ does not change the weights on the first query, and pushes the second query to a single token.
+# The number $c$ does not change the weights on the first query. On the second, a large $c$ pushes all weight to one
+# token.
 #
 # ## The paper states
-# An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and a query $e$. A head with keys $W_K$ and
-# queries $W_Q$ of width $d_h$ acts through the matrix $W=W_KW_Q^\top$ and gives the weights
-# $\theta=\mathrm{softmax}(EWe)$. Claim 1 is the first job:
+# An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and a query $e$. A head with key and query
+# weights $W_K$ and $W_Q$ of width $d_h$ acts through the matrix $W=W_KW_Q^\top$. Its softmax weights are
+# $\theta=\mathrm{softmax}(EWe)$. Claim 1 does the first job:
 #
 # <!-- claim memorization/claim-1 -->
 # <blockquote>
@@ -72,10 +72,10 @@ show.figure(
 # head index $h\in[H]$. For any arbitrary set of convex combination vectors $\theta_*^{(t)}$, there exist key/query
 # weights $W_{K_h},W_{Q_h}$ such that $\theta_h^{(t)}=\theta_*^{(t)}$ for all $t\in[r]$.
 #
-# **What is true.** The claim is true for all targets $\theta_*^{(t)}$ with positive entries, where $r=\min(n,d_h)$.
+# **What is true.** The claim is true for all targets $\theta_*^{(t)}$ with positive entries, with $r=\min(n,d_h)$.
 #
-# **What changed.** A softmax weight is never 0, so targets on the boundary of the simplex are out of reach. Targets
-# inside are dense, and the proof of Theorem 1 needs no others.
+# **What changed.** A softmax weight is never 0, so no head reaches a target on the boundary of the simplex. The targets
+# inside the simplex are dense, and the proof of Theorem 1 needs no others.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -88,7 +88,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Claim 2 adds the second job, and rests on two lemmas:
+# Claim 2 adds the second job, with the help of two lemmas.
 #
 # <!-- claim memorization/claim-2 -->
 # <blockquote>
@@ -103,11 +103,11 @@ show.figure(
 # **What is true.** The claim is true for all targets with positive entries, under Assumptions 1 and 2 and with
 # $r=\min(n,d_h)$.
 #
-# **What changed.** The targets must be inside the simplex, as in Claim 1.
+# **What changed.** As in Claim 1, the targets must be inside the simplex.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof takes logits of the targets as Claim 1 does.
+# - Like that of Claim 1, the proof takes logarithms of targets that may be 0.
 #
 # </details>
 #
@@ -127,9 +127,9 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - The proof requires that $u$ does not vanish on the queries $m+1\le t\le d$; it must be $m+1\le t\le T$. A direction
-#   that meets the paper's condition may vanish on a later example.
-# - The proof says of any $t\in[T]$ that one of $a_{m+1}^{(t)},\dots,a_d^{(t)}$ is not 0. It is true for $t>m$; for
-#   $t\le m$ all these coefficients are 0.
+#   that satisfies the paper's condition may vanish on a later query.
+# - The proof says of any $t\in[T]$ that one of $a_{m+1}^{(t)},\dots,a_d^{(t)}$ is not 0. This is true for $t>m$; for
+#   $t\le m$, all these coefficients are 0.
 #
 # </details>
 #
@@ -157,12 +157,12 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# If the queries of a few examples are independent, then we can choose $We$ on each of them freely, and with it the
-# logits. This is the matrix $W^*$. For the second job we look for a matrix $W^+$ of rank one, $vu^\top$. If $u$ is
-# orthogonal to the queries of our examples, $W^+$ is *silent* on them: all its logits are 0. If $u$ and $v$ are
-# otherwise random, then $u\cdot e\ne0$ for every other query $e$, and $v$ reads a different number from each token. So
-# the logits of every other example differ, and a large multiple $cW^+$ puts nearly all weight on the largest.
-# The sum $W^*+cW^+$ does both jobs.
+# If the queries $e$ of a few examples are independent, then we can choose the vector $We$ of each of them freely, and
+# with it the logits. We call this matrix $W^*$. For the second job, we look for a matrix $W^+=vu^\top$ of rank one. If
+# $u$ is orthogonal to the queries of our examples, $W^+$ is *silent* on them: all its logits are 0. If $u$ and $v$ are
+# otherwise random, then $u\cdot e\ne0$ for every other query $e$, and the products of $v$ with the tokens all differ.
+# We then say that $W^+$ is *decided* on every other example: its logits differ, and a large multiple $cW^+$ puts nearly
+# all weight on the largest. The sum $W^*+cW^+$ does both jobs.
 #
 # <details><summary>Proof of Claim 1, for targets inside the simplex</summary>
 #
@@ -220,7 +220,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We give random targets to the first examples, and write down the $W$ of the proof.
+# We give random target weights to the first examples, and write down the $W$ of the proof.
 
 # %% tags=["parameters"]
 context = 5  # n, at least 3
@@ -266,7 +266,7 @@ rank_one_fewer = int(numerical_rank(narrow_head.keys[0] @ narrow_head.queries[0]
 
 
 # %% [markdown]
-# How large must $W$ be for targets near the corners of the simplex? We bring their smallest weight down to $10^{-16}$.
+# How large must $W$ be for targets near the corners of the simplex? We decrease their smallest weight to $10^{-16}$.
 
 
 # %%
@@ -299,15 +299,16 @@ axis.legend()
 show.figure(
     fig,
     name="corners",
-    caption="The largest singular value of W grows in proportion to the logarithm of the smallest weight. At the "
-    "corner itself there is no W.",
-    alt="Two straight rising lines against a logarithmic axis of the smallest weight, the lower one dashed.",
+    caption="The largest singular value of W grows in proportion to the logarithm of the smallest weight, both for "
+    "the W of the proof and for the minimum that any W needs. No W reaches the corner itself.",
+    alt="Two straight rising lines against a logarithmic axis of the smallest weight. The lower one is dashed.",
 )
 
 # %% [markdown]
-# The matrix grows without a limit, so no matrix reaches a corner. This is why the targets must be positive.
+# The matrix grows without limit, so no matrix reaches a corner. This is why the targets must be positive.
 #
-# Next we draw directions $u$ for forty examples, of which the first five are ours.
+# Next we test $W^+$ alone. Among the rank-one matrices that should be silent on the first five of forty examples, we
+# draw one at random.
 
 # %%
 n3, d3, T3, m3 = 6, 12, 40, 5
@@ -337,13 +338,14 @@ axis.legend()
 show.figure(
     fig,
     name="silent",
-    caption="One rank-one matrix on forty examples: nothing on the first five, six distinct logits on every other.",
-    alt="Columns of six dots. The first five columns are at zero, all others are spread above and below it.",
+    caption="The logits of one rank-one matrix on forty examples: all 0 on the first five examples, and six distinct "
+    "numbers on every other.",
+    alt="Columns of six dots. The first five columns are at zero; all others are spread above and below it.",
 )
 
 # %% [markdown]
-# We see that all logits are 0 on the first five examples, and that the six logits of every other example differ. Now we
-# add both matrices.
+# It is silent on these and decided on all others, as it should be. Now we add both matrices. We call the head's own
+# examples *fresh*.
 
 # %%
 is_fresh = torch.arange(examples_count) >= examples_count - (context - 1)
@@ -370,26 +372,25 @@ loud_error = target_error(chosen.beside(loud_part, 100.0), fresh, fresh_targets)
 # %%
 fig, axis = show.axes()
 floor = 1e-18
-axis.loglog(scales, [max(e, floor) for e in on_fresh], marker="o", label="fresh examples: weights less targets")
-axis.loglog(scales, [max(e, floor) for e in on_rest], marker="s", label="the rest: distance from one-hot")
+axis.loglog(scales, [max(e, floor) for e in on_fresh], marker="o", label="fresh examples: error of the weights")
+axis.loglog(scales, [max(e, floor) for e in on_rest], marker="s", label="other examples: distance from one-hot")
 axis.set(xlabel="size c of the saturating part", ylabel="error")
 axis.legend()
 show.figure(
     fig,
     name="claim-2",
-    caption="As c grows, the rest becomes one-hot exponentially fast. The fresh examples keep their weights; their "
-    "error grows only as rounding does, in proportion to c. Errors below 1e-18 are drawn there.",
-    alt="On logarithmic axes one curve plunges to nothing, the other rises slowly from 1e-16.",
+    caption="As c grows, the weights on the other examples become one-hot exponentially fast. On the fresh examples, "
+    "the error comes from rounding and grows only in proportion to c. Errors below 1e-18 are drawn at 1e-18.",
+    alt="On logarithmic axes, one curve plunges to the floor of the plot and the other rises slowly from 1e-16.",
 )
 
 
 # %% [markdown]
-# As $c$ grows, the rest becomes one-hot exponentially fast. Our own examples (called fresh) keep their weights up to
-# rounding.
+# At $c=300$, the other examples are saturated, and the fresh ones have kept their weights up to rounding.
 #
 # ## How we checked
-# We measure every step of the four proofs. The controls break an assumption each: dependent queries, narrow keys, a
-# second matrix that is not silent, and a tie for the largest logit.
+# We measure every step of the four proofs. Each control breaks one assumption: dependent queries, narrow keys, a second
+# matrix that is not silent, and a tie for the largest logit.
 
 
 # %%
@@ -549,9 +550,9 @@ claim.verdict()
 #
 # *One shared context.* To see what $d_h$ and the queries must satisfy, we take the same $E$ in all examples. Then
 # $JEW[e^{(1)},\dots,e^{(r)}]=J[\log\theta^{(1)},\dots,\log\theta^{(r)}]$, where $J$ subtracts the mean, because softmax
-# ignores a number added to all logits. For $r<n$ the right side has rank $r$ for almost all targets. No $W$ of rank
-# $r-1$ gives it, and no $W$ at all if the queries are dependent. For $r=n$ it has rank $n-1$ only, and $d_h=n-1$ is
-# enough.
+# does not change when we add a number to all logits. For $r<n$, the right side has rank $r$ for almost all targets. No
+# $W$ of rank $r-1$ gives it, and no $W$ at all if the queries are dependent. For $r=n$, it has rank $n-1$ only, and
+# $d_h=n-1$ is enough.
 #
 # *Lemma 3.* We take a direction that is orthogonal to a late query as well, which the paper's condition, for $t\le d$,
 # allows. With $m=n$ a later query may be in the span of the silent ones.
@@ -559,16 +560,17 @@ claim.verdict()
 # *Lemma 4.* The paper divides numerator and denominator of each weight by $e^{c\alpha_i^+}$ and takes the limit; we do
 # both.
 #
-# *Claim 2.* In rounded arithmetic the silence of $W^+$ is as good as $c$ times the machine epsilon. For $d_h=n$ and
-# $d_h=n-1$ we multiply out one matrix $W^*+cW^+$ and measure all that the proof says of it.
+# *Claim 2.* In rounded arithmetic, the logits of $cW^+$ on its silent examples are of the order of $c$ times the
+# machine epsilon. For $d_h=n$ and $d_h=n-1$, we compute the matrix $W^*+cW^+$ and measure everything that the proof
+# says about it.
 #
 # </details>
 #
 # ## What to remember
 #
-# - On independent queries, one head can be given any positive weights.
-# - A rank-one matrix silences the head's own examples and saturates the head on all others.
-# - The second job costs one dimension of the keys; for narrow keys, Theorem 1 therefore has $r-1$.
+# - If the queries are independent, we can choose the positive weights of one head freely on $r=\min(n,d_h)$ examples.
+# - A rank-one matrix leaves the head's own examples alone and saturates the head on all others.
+# - The second job costs one dimension of the keys. For narrow keys, this explains the $r-1$ in Theorem 1.
 #
 # ## Exercises
 #
@@ -579,11 +581,11 @@ claim.verdict()
 #    query $(1,1)$ is not orthogonal to $u=(0,1)$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `examples_count = 300`. Where does the curve of the rest fall now?
+# 2. *Predict, then run.* Set `examples_count = 300`. Where does the curve of the other examples fall now?
 #    <details><summary>Solution</summary>
 #
-#    At a larger $c$. With more examples, the smallest difference between two logits of one example is smaller, so it
-#    takes a larger multiple to decide all of them.
+#    At a larger $c$. With more examples, the smallest lead of a largest logit is smaller, so saturating all of them
+#    requires a larger multiple.
 #
 #    </details>
 #

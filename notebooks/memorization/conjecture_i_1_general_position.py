@@ -3,12 +3,13 @@
 # *Mahdavi, Liao, Thrampoulidis: the conjecture of Appendix I.1, and the caption of Figure 4.*
 #
 # With one shared context, the length of the context limits what all heads together can store. What if every example has
-# a context, and the tokens of the whole data set are as independent as their width allows? The paper conjectures that
-# the width of the tokens then takes the place of the length. We prove it, with the best constant.
+# a separate context, and all tokens of the data set are as independent as their width allows? The paper conjectures
+# that the width of the tokens then takes the place of the length. We prove this, with the largest number that general
+# position guarantees for the rank of the features.
 #
-# **In numbers.** Take $H=2$ heads, contexts of $n=2$ tokens, and tokens of $d=4$ numbers. Theorem 1 is certain of
-# $H(n-1)+1=3$ examples. Each example adds a row of $Hd=8$ numbers to the feature matrix $Z$, so there can be at most 8.
-# In *general position*, where any $d$ vectors of all tokens and queries are independent, we are certain of 6.
+# **In numbers.** Take $H=2$ heads, contexts of $n=2$ tokens, and tokens of $d=4$ numbers. Theorem 1 guarantees
+# $H(n-1)+1=3$ examples. Each example adds a row of $Hd=8$ numbers to the feature matrix $Z$, so its rank is at most 8.
+# In *general position*, where any $d$ of all tokens and queries are independent, we can guarantee 6.
 #
 # ## The paper states
 # <!-- claim memorization/conjecture-i-1 -->
@@ -25,21 +26,21 @@
 # <blockquote>
 #
 # **Beyond the paper.** The conjecture is true. Let all tokens be in general position, $2\le n<d=d_h$ and $d_v,d\ge
-# d_\mathrm{out}$. Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples, at least $(H+2)d/3$, and
-# there are such data on which $Z$ never has a larger rank than this number. As a rank of $Z$, the $H(d-1)+1$ that
-# Appendix I suggests is therefore more than general position gives. Whether keys and queries trained for the labels
-# memorise that many on all such data is open. For $n=1$ the layer is linear in its one token and memorises $d$
-# examples, however many heads it has.
+# d_\mathrm{out}$. Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples. This number is at least
+# $(H+2)d/3$. There are such data on which the rank of $Z$ never exceeds it. General position therefore does not
+# guarantee the rank $H(d-1)+1$ that Appendix I suggests. It is open whether keys and queries that are trained for the
+# labels always memorise $H(d-1)+1$ examples. For $n=1$, the layer is linear in its only token and memorises $d$
+# examples, for any number of heads.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # We use the construction of [Theorem 1](theorem_1_capacity.ipynb). With independent queries, we can choose the weights
-# of a head. Under Assumption 1 this was certain for $n$ examples; now it is certain for $d$. The other limit is that
-# each new row of features must leave the span of the rows before it. The row of an example moves in the span of the
-# differences of its tokens. In general position these differences point in many directions, although not in all, and
-# this costs $\lceil d/n\rceil$ per head.
+# of a head. Under Assumption 1, this worked for $n$ examples; in general position, it works for $d$. The other limit is
+# that each new row of features must leave the span of the rows before it. The row of an example moves in the span of
+# the differences of its tokens. In general position, these spans cover many directions, but not all, which costs
+# $\lceil d/n\rceil$ per head.
 #
 # <details><summary>Proof of Appendix I.1, conjecture, for n at least 2</summary>
 #
@@ -144,7 +145,7 @@ ranks = {kind: [rank_of_Z(kind, n) for n in lengths] for kind in ("random", "wor
 fig, axis = show.axes()
 axis.plot(lengths, ranks["random"], "s", label="rank of Z, random data")
 axis.plot(lengths, ranks["worst"], "o", label="rank of Z, worst data in general position")
-axis.plot(lengths, list(promised.values()), "-", label="promised in general position")
+axis.plot(lengths, list(promised.values()), "-", label="guaranteed in general position")
 axis.plot(lengths, [capacity(heads, n, width) for n in lengths], "--", label="Theorem 1")
 axis.axhline(heads * (width - 1) + 1, linestyle=":", label="H(d - 1) + 1")
 axis.set(xlabel="context size n", ylabel="examples, or rank", ylim=(0, None))
@@ -152,16 +153,16 @@ axis.legend(fontsize=7)
 show.figure(
     fig,
     name="promise",
-    caption=f"H = {heads}, d = {width}. The dotted line is the number in the caption of Figure 4.",
-    alt="Against the context size: squares, from two tokens on, on a level line at the top, circles on a rising curve "
-    "below a dotted level line, and a dashed straight line that starts at one and comes near the curve at the right "
-    "end.",
+    caption=f"The guaranteed number of examples and the rank of Z, for H = {heads}, d = {width}. The dotted line is "
+    "the number in the caption of the paper's Figure 4.",
+    alt="Against the context size: squares, from two tokens on, on a level line at the top; circles on a rising curve "
+    "below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at the "
+    "right end.",
 )
 
 # %% [markdown]
-# We see that general position promises more than Theorem 1 at every length, and far more for short contexts. Random
-# data have even the full rank. On the worst data, the rank is exactly the promise. Next we build the weights at six
-# sizes:
+# General position guarantees more than Theorem 1 at every length. From two tokens on, $Z$ even has full rank on random
+# data. On the worst data, its rank is exactly the guaranteed number. Next we build the weights at six sizes.
 
 # %%
 sizes = [(2, 2, 4), (3, 2, 6), (3, 3, 7), (3, 5, 7), (4, 4, 8), (4, 8, 20)]
@@ -189,8 +190,8 @@ show.table(
 
 
 # %% [markdown]
-# The built weights meet all labels, on random and on the worst data. If we train the heads for given labels, how many
-# more can we store?
+# The built weights fit all labels, on random data and on the worst data. If we train the heads for given labels, how
+# many more can we store?
 
 
 # %%
@@ -212,30 +213,31 @@ fitted = {
 
 # %%
 fig, axis = show.axes(height=2.8)
-for shared, label, marker in ((False, "a context for each", "s"), (True, "one shared context", "o")):
+for shared, label, marker in ((False, "separate contexts", "s"), (True, "one shared context", "o")):
     means = [sum(row) / draws for row in fitted[shared]]
     spread = [[m - min(row) for m, row in zip(means, fitted[shared], strict=True)]]
     spread.append([max(row) - m for m, row in zip(means, fitted[shared], strict=True)])
     axis.errorbar(head_counts, means, spread, marker=marker, capsize=2, label=label)
 axis.plot(head_counts, [4 * H for H in head_counts], ":", label="Hd")
-axis.plot(head_counts, [capacity_in_general_position(H, 3, 4) for H in head_counts], "--", label="promised")
+axis.plot(head_counts, [capacity_in_general_position(H, 3, 4) for H in head_counts], "--", label="guaranteed")
 axis.set(xlabel="heads H", ylabel="largest T fitted", xticks=head_counts, ylim=(0, None))
 axis.legend(fontsize=7)
 show.figure(
     fig,
     name="fitted",
-    caption="d = 4, n = 3. The largest T at which one training met the labels, mean and range of the draws, with Hd "
-    "and the promise for all labels.",
-    alt="Two curves that rise with the number of heads, the one for separate contexts higher from two heads on, over "
-    "two straight lines.",
+    caption="The largest T for which training fits the labels, for d = 4, n = 3: mean and range of the draws. Dotted: "
+    "Hd. Dashed: the guaranteed number.",
+    alt="Two curves that rise with the number of heads, above two straight lines. The curve for separate contexts is "
+    "the higher one from two heads on.",
 )
 
 # %% [markdown]
-# Training stores more than twice $Hd$ labels on average. Separate contexts help from two heads on.
+# With two and three heads and separate contexts, training stores more than twice $Hd$ labels on average. Separate
+# contexts help from two heads on.
 #
 # ## How we checked
-# We enumerate all subsets of the small worst data, and z3 proves the bound for all weights at one size. As a control we
-# give up general position: with one shared context the promised rank must not be reached.
+# We enumerate all subsets of small worst-case data, and z3 proves the bound on the rank for all weights at one size. As
+# a control, we give up general position: with one shared context, $Z$ must not reach the guaranteed rank.
 
 # %%
 small = {n: narrow_contexts(7, n, 4, seed) for n in (2, 3)}
@@ -283,30 +285,34 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The largest $T$ that training fits is no bound: another start might fit more. On the worst data $Z$ has a smaller rank
-# than $H(d-1)+1$; we also train heads for that many labels there, at three sizes with ranks 6, 8 and 10 and 7, 10 and
-# 11 labels. A single token must leave four heads no better than one. z3 proves the lower end $(H+2)d/3$ for all sizes.
+# The largest $T$ that training fits is not an upper bound, because training from other initial weights might fit more.
+# On the worst data, $Z$ has a smaller rank than $H(d-1)+1$. We also train heads for $H(d-1)+1$ labels on these data, at
+# three sizes with ranks 6, 8 and 10, and with 7, 10 and 11 labels. With a single token, four heads must do no better
+# than one. For all sizes, z3 proves that the guaranteed number is at least $(H+2)d/3$.
 #
 # </details>
 #
 # ## What to remember
 #
-# - In general position, a layer stores $d+(H-1)(d-\lceil d/n\rceil)$ examples, nearly $Hd$ for long contexts.
-# - No larger number is certain for the rank of the features.
+# - In general position, a layer can store $d+(H-1)(d-\lceil d/n\rceil)$ examples. This is nearly $Hd$ for long
+#   contexts.
+# - General position does not guarantee any larger rank of the features.
 #
 # ## Exercises
 #
-# 1. *By hand.* For $n=2$, which part of $Hd$ is certain when $H$ is large? For $n=d-1$?
+# 1. *By hand.* For large $H$, which fraction of $Hd$ is guaranteed for $n=2$? Which for $n=d-1$?
 #    <details><summary>Solution</summary>
 #
-#    Each further head adds $d-\lceil d/2\rceil$, about half of $d$. For $n=d-1\ge2$ it adds $d-2$.
+#    For $n=2$, each further head adds $d-\lceil d/2\rceil$, so about one half is guaranteed. For $n=d-1\ge2$, each adds
+#    $d-2$, so the fraction is about $1-2/d$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `heads = 12`. How does the promise at $n=2$ compare with Theorem 1?
+# 2. *Predict, then run.* Set `heads = 12`. How does the guaranteed number at $n=2$ compare with Theorem 1?
 #    <details><summary>Solution</summary>
 #
-#    General position promises $12+11\cdot6=78$ examples, Theorem 1 promises $12\cdot1+1=13$: six times fewer.
+#    In general position, $12+11\cdot6=78$ examples are guaranteed. Theorem 1 guarantees only $12\cdot1+1=13$, a sixth
+#    of this number.
 #
 #    </details>
 #
-# Next: [Figure 4](figure_4_general_position.ipynb), because the paper tested its conjecture by training.
+# Next: [Figure 4](figure_4_general_position.ipynb), because the paper tests its conjecture by training.

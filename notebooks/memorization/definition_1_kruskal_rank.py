@@ -2,8 +2,8 @@
 # # Definitions 1 and 2 · How independent must the data be?
 # *Mahdavi, Liao, Thrampoulidis: Definitions 1 and 2, Assumptions 1 and 2, Section 4; the test of Section 5.1.*
 #
-# A layer of attention can give arbitrary answers only if the questions differ enough: it cannot give two answers to the
-# same question. How different must questions and tokens be, and how can we test it?
+# A layer of attention cannot give two answers to the same question. It can store arbitrary answers only if the
+# questions differ enough. How different must questions and tokens be, and how can we test this?
 
 # %%
 from itertools import combinations
@@ -28,10 +28,10 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Take the vectors $(1,0)$, $(0,1)$ and $(1,1)$ in the plane. Their rank is 2, because *some* two of them are
-# independent. In fact *every* two of them are independent, so their *Kruskal rank* is 2 as well. We now replace the
-# third vector by a copy of the first. The rank is still 2, but the two equal vectors are dependent, and the Kruskal
-# rank drops to 1. With a zero vector it is 0.
+# Take the vectors $(1,0)$, $(0,1)$ and $(1,1)$ in the plane. Their rank is 2, because *some* pair of them is
+# independent. In fact, *every* pair is independent, so their *Kruskal rank* is 2 as well. We now replace the third
+# vector by a copy of the first. The rank is still 2, but the two equal vectors are dependent, and the Kruskal rank
+# drops to 1. If the third vector is zero, the Kruskal rank is 0.
 
 # %%
 fig, axis = schematic.canvas(height=1.7)
@@ -53,12 +53,12 @@ show.figure(
     name="tiny",
     caption="Three vectors in the plane. The third, in orange, is first the sum of the others, then a copy of one, and "
     "then zero.",
-    alt="Three drawings of a horizontal and a vertical arrow. A diagonal arrow is added in the first, a second "
-    "horizontal arrow in the second, and a dot at the origin in the third. The Kruskal ranks are 2, 1 and 0.",
+    alt="Three drawings of a horizontal and a vertical arrow. The first adds a diagonal arrow, the second another "
+    "horizontal arrow, and the third a dot at the origin. The Kruskal ranks are 2, 1 and 0.",
 )
 
 # %% [markdown]
-# We see one rank and three Kruskal ranks: one bad subset is enough.
+# The rank is always 2, but a single dependent subset lowers the Kruskal rank.
 #
 # ## The paper states
 # <!-- claim memorization/definition-1 -->
@@ -83,7 +83,8 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Theorem 1 makes one assumption on the queries and one on the $n$ tokens of each context:
+# Theorem 1 makes one assumption about the query vectors $e^{(t)}$ of the $T$ examples, and one about the $n$ tokens of
+# each context. All vectors have $d$ entries.
 #
 # <!-- claim memorization/assumption-1 -->
 # <blockquote>
@@ -98,8 +99,8 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The proof of Theorem 1 uses at most $\min(n,d_h,T)$ queries at a time, so Kruskal rank at least
-# $\min(n,d_h,T)$ is enough. A set of $T<n$ vectors cannot have Kruskal rank $n$; Appendix B fills it up with further
-# examples. The assumption is weaker than general position of the queries, as the paper says, because $n<d$.
+# $\min(n,d_h,T)$ is enough. A set of $T<n$ vectors cannot have Kruskal rank $n$; for this case, Appendix B adds further
+# examples. As the paper says, the assumption is weaker than general position of the queries, because $n<d$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -115,14 +116,14 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The assumption needs $n\le d$; the theorem takes $n<d$. The paper calls this general practice
-# and gives the ratios $n/d$ of ViT, 197/768, BERT, 512/768, and GPT-3, 2048/12288. BERT large, which its Appendix J
-# tests, has 512/1024.
+# **Beyond the paper.** The assumption needs $n\le d$; the theorem assumes $n<d$. The paper calls this common in
+# practice, and gives the ratios $n/d$ of ViT (197/768), BERT (512/768) and GPT-3 (2048/12288). For BERT large, which
+# its Appendix J tests, the ratio is 512/1024.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Real data have too many subsets to try them all, so the paper samples:
+# Real data have too many subsets to try them all, so the paper tests random ones:
 #
 # <!-- claim memorization/rank-test-protocol -->
 # <blockquote>
@@ -138,20 +139,20 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** It is known that the Kruskal rank is NP-hard to compute; we do not judge this. The fraction
+# **Beyond the paper.** It is known that the Kruskal rank is NP-hard to compute; we do not judge this. The test
 # estimates the fraction of independent subsets, up to the tolerance of the arithmetic. If one of the $\binom{60}{6}$
-# subsets of 60 vectors is dependent, 5000 draws meet it with probability $10^{-4}$. The same vectors may pass in
+# subsets of 60 vectors is dependent, 5000 draws include it with probability $10^{-4}$. The same vectors may pass in
 # float64 and fail in float32.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A head returns a weighted mean of its tokens. The means of $n$ independent tokens fill a flat piece of $n-1$
-# dimensions. If one token is a copy or the mean of others, this piece loses a dimension, and every head loses it. If
-# one token is the *sum* of the others, the piece keeps its dimensions, but its plane passes through the origin, which
-# costs one dimension in all. We see this in the matrix $Z$, whose rows are the means of all heads: its rank is the
-# number of labels that we can choose freely.
+# A head returns a weighted mean of its tokens. The possible means of three independent tokens fill a triangle, and
+# those of $n$ independent tokens fill a flat piece of $n-1$ dimensions. If one token is a copy or the mean of others,
+# this piece loses a dimension, and so does every head. If one token is the *sum* of the others, the piece keeps its
+# dimensions, but its plane passes through the origin, which costs one dimension in total. Let row $t$ of the matrix $Z$
+# contain the means of all heads for example $t$. Its rank is the number of labels that we can choose freely.
 
 # %% tags=["parameters"]
 draws = 5000  # random subsets in the sampled test, at least 100
@@ -180,11 +181,11 @@ show.table(
 )
 
 # %% [markdown]
-# A copy or a mean costs one dimension per head, a sum only one.
+# The ranks confirm this.
 #
 # ## See it run
-# We begin with sets that we can work out by hand. The classical example of general position is powers of distinct
-# numbers, because any $d$ of these rows form an invertible Vandermonde matrix.
+# We begin with sets that we can work out by hand. For example, vectors $(1,x,x^2,\dots,x^{d-1})$ with distinct $x$ are
+# in general position, because any $d$ of them form an invertible Vandermonde matrix.
 
 # %%
 triple = [[1, 0], [0, 1], [1, 1]]
@@ -217,7 +218,7 @@ doubled = queries.clone()
 doubled[7] = doubled[2]
 
 # %% [markdown]
-# We give the sampled test a small set, and one of 60 vectors with one dependent subset.
+# We run the sampled test on a small set, and on 60 vectors with a single dependent subset.
 
 # %%
 small = integer_vectors(10, 4, seed=seed, largest=1)
@@ -240,8 +241,8 @@ show.table(
 )
 
 # %% [markdown]
-# The test estimates the fraction correctly and overlooks the single bad subset. It also depends on rounding: vectors
-# whose coordinates fade quickly may look dependent.
+# The test estimates the fraction correctly, but it overlooks the single dependent subset. It also depends on rounding:
+# vectors whose coordinates fade quickly may look dependent.
 
 # %%
 fading = draw("gaussian", 400, 40, seed=seed) * 10.0 ** (-torch.arange(40, dtype=torch.float64) / 4)
@@ -260,17 +261,18 @@ axis.legend()
 show.figure(
     fig,
     name="fading",
-    caption="400 vectors in 40 dimensions whose coordinates fade by a factor of 10 every "
-    "four: the fraction of 300 random subsets that pass the test.",
-    alt="Two curves of the satisfied fraction against subset size: float64 stays at 1, float32 is 1 up to 15 and 0 "
-    "from 25 on.",
+    caption="The test on 400 vectors in 40 dimensions, whose coordinates shrink by a factor of 10 every four "
+    "dimensions. The vertical axis shows the fraction of 300 random subsets that pass.",
+    alt="Two curves of the satisfied fraction against subset size. The float64 curve stays at 1; the float32 curve is "
+    "1 up to size 15 and 0 from size 25 on.",
 )
 
 # %% [markdown]
 # In float64 all subsets pass. In float32 the same vectors fail from size 25 on.
 #
 # ## How we checked
-# We enumerate all subsets in whole numbers. In the controls one subset is dependent, and the rank must notice it.
+# We enumerate all subsets in integer arithmetic. In the controls, one subset is dependent, and the Kruskal rank must be
+# lower.
 
 # %%
 claim = Claim("memorization/definition-1")
@@ -322,25 +324,25 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 #
-# - Kruskal rank is about every subset: one bad subset lowers it.
-# - Theorem 1 needs any $n$ queries to be independent, and the tokens of each context.
-# - The sampled test measures a fraction of subsets, in a given precision.
+# - Kruskal rank is about every subset: a single dependent subset lowers it.
+# - Theorem 1 requires that every $n$ queries are independent, and so are the tokens of each context.
+# - The sampled test estimates the fraction of independent subsets, in a given precision.
 #
 # ## Exercises
 #
 # 1. *By hand.* Add $(1,-1)$ to the three vectors of the tiny example. Is the set still in general position?
 #    <details><summary>Solution</summary>
 #
-#    Yes. No two of the four are parallel, so every two are independent and the Kruskal rank is 2. There is no limit:
-#    any number of vectors in different directions will do.
+#    Yes. No two of the four are parallel, so every pair is independent and the Kruskal rank is 2. There is no limit: in
+#    the plane, any number of vectors works if no two are parallel.
 #
 #    </details>
 # 2. *Predict, then run.* Set `size = 3`. Which Kruskal ranks do the random vectors have, without and with the planted
 #    subset?
 #    <details><summary>Solution</summary>
 #
-#    The vectors now have three numbers each, so the rank is 3. The planted vector is the sum of two others. These three
-#    are dependent, and the rank is 2.
+#    The vectors now have three numbers each, and without the planted subset the Kruskal rank is 3. The planted vector
+#    is the sum of two others. These three are dependent, and the Kruskal rank drops to 2.
 #
 #    </details>
 #

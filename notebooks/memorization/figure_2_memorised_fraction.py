@@ -2,9 +2,9 @@
 # # Figure 2 · How much is memorised: heads, context, key width
 # *Mahdavi, Liao, Thrampoulidis: Figure 2, Section 5.2.*
 #
-# The theorem promises that heads, tokens and key width help a layer to store answers. Does training find such weights?
-# The paper gives every question a random class, so that there is no pattern to learn and a model can only memorise. We
-# train small models in the same way and count their right answers.
+# Theorem 1 promises that more heads, longer contexts and wider keys help a layer to store answers. Does training find
+# such weights? The paper gives every question a random class, so that there is no pattern to learn and a model can only
+# memorise. We train small models in the same way and count their correct answers.
 
 # %%
 import json
@@ -22,8 +22,8 @@ from bookpress.layout import Layout
 # %% [markdown]
 # ## A tiny example
 # Four queries have the classes A, B, A and C. With a single token in the context, every head returns this token, so the
-# model gives one answer to all queries. Its best answer is the most frequent class. With more tokens it can distinguish
-# queries.
+# model gives the same answer to all queries. Its best answer is the most frequent class. With more tokens, it can
+# distinguish the queries.
 
 # %%
 fig, axis = schematic.canvas(height=1.9)
@@ -37,18 +37,18 @@ for row, (name, letters, right) in enumerate(answers):
 show.figure(
     fig,
     name="tiny",
-    caption="The classes of four queries, and the answers of two models. Blue: the right ones.",
+    caption="The classes of four queries, and the answers of two models. Correct answers are blue.",
     alt="Three rows of four letters. The classes are A, B, A, C. A model with one token answers A four times, and two "
-    "of these are right. A model with several tokens answers A, B, A, A, and three are right.",
+    "answers are correct. A model with several tokens answers A, B, A, A, and three are correct.",
 )
 
 # %% [markdown]
-# The model with one token answers A, A, A, A, and that with several tokens A, B, A, A. We see their *memorised
-# fractions*, 1/2 and 3/4.
+# The *memorised fraction* is the fraction of correct answers. It is 1/2 for the model with one token, and 3/4 for the
+# other.
 #
 # ## The paper states
-# We write $H$ for the number of heads, $n$ for the tokens of the context, $d_h$ for the width of keys and queries, and
-# $T$ for the number of queries.
+# We write $H$ for the number of heads, $n$ for the number of tokens in the context, $d_h$ for the width of keys and
+# queries, and $T$ for the number of queries.
 #
 # <!-- claim memorization/figure-2a -->
 # <blockquote>
@@ -61,8 +61,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The rule for saturation, $T$, the number of seeds and the comparison with a line through square roots of $H$ were
-#   chosen after first runs.
+# We chose the rule for saturation, $T$, the number of seeds and the comparison with $\sqrt H$ after first runs.
 #
 # </details>
 #
@@ -91,7 +90,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The unit of gain, what one column of the keys is worth, and the number of seeds were chosen after first runs.
+# We chose the unit of gain (the mean gain per column of the keys) and the number of seeds after first runs.
 #
 # </details>
 #
@@ -99,14 +98,14 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# [Theorem 1](theorem_1_capacity.ipynb) stores $H(\min(n,d_h)-1)+1$ examples. This number is linear in $H$, grows with
-# $n$, and grows with $d_h$ up to $n$. It is only a lower bound, and trained models store more, but they follow the same
-# pattern. With a shared context, keys of width $n-1$ already realise every head ({claim:ref}`conclusion (3)
-# <memorization/remark-conclusion-3>`).
+# By [Theorem 1](theorem_1_capacity.ipynb), some weights store $H(\min(n,d_h)-1)+1$ examples. This number is linear in
+# $H$, and grows with $n$ and $d_h$ up to $d_h=n$. Trained models store more, but they follow the same pattern. With a
+# shared context, keys of width $n-1$ already realise every head ({claim:ref}`conclusion
+# (3) <memorization/remark-conclusion-3>`).
 #
 # ## See it run
-# The paper has tokens of $d=64$ numbers, 100 classes and up to 40 000 examples. We run a reduced size: $d=16$, 20
-# classes and a few hundred examples. All models of a panel train as one program.
+# The paper uses tokens of $d=64$ numbers, 100 classes and up to 40 000 examples. We run a reduced size, with $d=16$, 20
+# classes and a few hundred examples.
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -192,13 +191,13 @@ draw_panel(
     by_heads,
     "number of heads H",
     "heads",
-    f"Memorised fraction against heads, n = {heads_context}, d = {width}, reduced size, mean and spread of the seeds.",
-    "Two rising curves, nearly straight; the one with fewer examples is higher.",
+    f"Memorised fraction at a reduced size, n = {heads_context}, d = {width}: mean and standard deviation.",
+    "Two rising, nearly straight curves. The one with fewer examples is higher.",
 )
 
 
 # %% [markdown]
-# We see nearly straight lines: eight heads memorise about 90 % of 400 labels, and two thirds of 600.
+# The curves are nearly straight lines. Eight heads memorise about 90 % of 400 labels, and about two thirds of 600.
 
 
 # %%
@@ -219,12 +218,12 @@ def kept_panel(file: str, column: int) -> tuple[str, list[int], dict[int, torch.
     for row in panel["rows"]:
         curves.setdefault(row[2], []).append(row[-1])
     x = sorted({row[column] for row in panel["rows"]})
-    made = f"mean and spread of six seeds, trained in {panel['seconds']} seconds on one {panel['device']}"
+    made = f"mean and standard deviation of six seeds, trained in {panel['seconds']} seconds on one {panel['device']}"
     return made, x, {T: torch.tensor(curve, dtype=torch.float64) for T, curve in curves.items()}
 
 
 # %% [markdown]
-# We also trained all 192 models of the paper's panel together on a GPU.
+# We also trained all 192 models of the paper's panel at full size, together on one GPU.
 
 # %%
 made, head_counts_there, heads_there = kept_panel("figure_2a_heads.json", 0)
@@ -234,12 +233,12 @@ draw_panel(
     "number of heads H",
     "heads-printed-size",
     f"The same at the paper's size, n = 32, d = 64, 100 classes: {made}.",
-    "Four rising curves, nearly straight until they reach one; those with fewer examples are higher.",
+    "Four rising curves, flat at first and then nearly straight until they reach one. Fewer examples, higher curve.",
 )
 
 # %% [markdown]
-# At the paper's size the curves begin flat and then rise in nearly straight lines. Forty heads memorise all of 10 000
-# labels.
+# At the paper's size, the curves are flat at first and then rise in nearly straight lines. Forty heads memorise all of
+# 10 000 labels.
 
 # %%
 fits = straightness(head_counts, by_heads)
@@ -250,7 +249,7 @@ show.table(
         (size, sum(row) / len(row), " to ".join(f"{end:.4f}" for end in interval_of(row)))
         for size, row in (fits | fits_there).items()
     ],
-    caption="R² of a line through the points below 0.95; the last four rows are those of the paper's size",
+    caption="R² of a straight line through the points below 0.95. The last four rows are for the paper's size.",
 )
 gained = torch.stack([values[-1] - values[0] for values in by_heads.values()]).amin(dim=0)
 
@@ -273,13 +272,13 @@ draw_panel(
     by_context,
     "context size n",
     "context",
-    f"Memorised fraction against the length of the context, H = {contexts_heads}, d = {width}, reduced size, mean and "
-    "spread of the seeds.",
+    f"Memorised fraction at a reduced size, H = {contexts_heads}, d = {width}: mean and standard deviation of the "
+    "seeds.",
     "A rising curve that starts near 0.07 at one token.",
 )
 
 # %% [markdown]
-# The curve starts at the frequency of the most frequent class.
+# With one token, the model memorises the most frequent class.
 
 # %%
 made, lengths, at_printed_size = kept_panel("figure_2b_context.json", 1)
@@ -289,12 +288,12 @@ draw_panel(
     "context size n",
     "context-printed-size",
     f"The same at the paper's size, H = 20, d = 64, 100 classes: {made}.",
-    "Four rising curves; the one with the fewest examples comes closest to one, the one with the most to two thirds.",
+    "Four rising curves. The one with the fewest examples ends near one, that with the most below two thirds.",
 )
 
 # %% [markdown]
-# At the paper's size, all four curves rise all the way. At the end the models memorise nearly all of 6000 labels, and
-# about 63 % of 18 000.
+# At the paper's size, all four curves rise throughout. With 60 tokens, the models memorise nearly all of 6000 labels,
+# and about 63 % of 18 000.
 #
 # ### (c) Key width
 
@@ -309,13 +308,13 @@ draw_panel(
     by_width,
     "key width $d_h$",
     "key-width",
-    f"Memorised fraction against the key width, H = {keys_heads}, n = {keys_context}, d = {width}, reduced size, mean "
-    f"and spread of {keys_seeds} models.",
-    "A curve that rises over the first widths and is level or falls a little at the last.",
+    f"Memorised fraction at a reduced size, H = {keys_heads}, n = {keys_context}, d = {width}: mean and standard "
+    f"deviation of {keys_seeds} models.",
+    "A curve that rises over the first widths and is level or falls slightly at the last.",
 )
 
 # %% [markdown]
-# The fraction rises over the first widths and is then level. Most of the growth is over at $d_h=n/2$.
+# The fraction rises over the first widths and is then roughly level. Most of the gain is reached by $d_h=n/2$.
 
 # %%
 at_n = key_widths.index(keys_context)
@@ -334,8 +333,8 @@ show.table(
 
 # %% [markdown]
 # ## How we checked
-# Every comparison is an interval over many seeds. As a control, we give each example another label in every epoch:
-# there is then nothing to memorise, and we must see no gain.
+# We judge every comparison by a confidence interval over many seeds. As a control, we give each example a new label in
+# every epoch. Then there is nothing to memorise, and we must see no gain.
 
 # %%
 ends: list[Point] = [(H, heads_context, min(heads_examples)) for H in (head_counts[0], head_counts[-1])]
@@ -394,33 +393,33 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Panel (a).* We judge the line through the mean over the seeds, because the scatter of a single seed is not a bend.
-# Its interval is a jackknife over the seeds, whose pseudo-values may exceed 1. Over these numbers of heads a curve that
-# bends like $\sqrt H$ has $R^2\ge0.98$ as well, so the line must also fit better than it would fit such a curve. A data
-# set with fewer than three points below 0.95 has no line; if no data set has one, the claim stays open. The four $R^2$
-# at the paper's size are shown and not judged.
+# *Panel (a).* We fit the line to the mean over the seeds, because the scatter of a single seed is not curvature. Its
+# interval is a jackknife over the seeds, whose pseudo-values may exceed 1. Over these numbers of heads, a line through
+# a curve that bends like $\sqrt H$ also has $R^2\ge0.98$. We therefore require a better fit than that. With fewer than
+# three points below 0.95 we fit no line; if this happens for every $T$, the claim stays open. We show the four values
+# of $R^2$ at the paper's size, but do not judge them.
 #
-# *Panel (b).* "Monotone" means that each step is a gain, by its interval over the seeds. At the paper's size six seeds
-# decide 23 of the 28 steps in this way and leave five open, none of them a clear loss. We therefore judge the reduced
-# size. The command is `python benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure 2(b),
-# context"`, and likewise `"Figure 2(a), heads"`.
+# *Panel (b).* "Monotone" means that each step is a gain, by its interval over the seeds. At the paper's size, 23 of the
+# 28 steps are clear gains over six seeds. Five are open, and none is a clear loss. We therefore judge the reduced size.
+# The command for the paper's size is `python benchmarks/memorization_panels.py results/memorization/panels --device
+# cuda "Figure 2(b), context"`, and likewise `"Figure 2(a), heads"`.
 #
 # *Panel (c).* Theorem 1 counts $H$ examples for every column of the keys up to $n$, and none beyond. Our unit is
-# therefore what one column is worth, the gain from $d_h=1$ to $n$ divided by $n-1$. All columns beyond $n$ together
-# must bring less than this, and each step up to $n$ at least as much. The interval of the last step ends near 0, on a
-# side that depends on seeds and processor. We list it under "As printed", and it need not pass. A width beyond $n$ can
-# still change how fast the training gets there; see [Appendix A](appendix_a_wide_keys.ipynb).
+# therefore the mean gain per column: the gain from $d_h=1$ to $n$, divided by $n-1$. All columns beyond $n$ together
+# must add less than this, and each step up to $n$ at least as much. The interval of the last step ends near 0, on a
+# side that depends on the seeds and the processor. We list this step under "As printed", where it need not pass. Keys
+# wider than $n$ can still speed up the training; see [Appendix A](appendix_a_wide_keys.ipynb).
 #
 # </details>
 #
 # ## Where the paper differs
-# At the paper's size a line has an $R^2$ of 0.973 for 10 000 examples, and about 0.983 for the others. All four
-# intervals contain the paper's 0.98. We cannot decide at the reduced size whether the fraction still grows from
-# $d_h=n/2$ to $n$, as panel (c) requires.
+# At the paper's size, a line has an $R^2$ of 0.973 for 10 000 examples, and of about 0.983 for the other three numbers.
+# All four intervals contain the paper's 0.98. At the reduced size, we cannot decide whether the fraction still grows
+# from $d_h=n/2$ to $n$, as panel (c) requires.
 #
 # ## What to remember
 #
-# - The memorised fraction grows nearly in a straight line with the number of heads.
+# - The memorised fraction grows almost linearly with the number of heads, until it saturates.
 # - Every further token of a shared context helps.
 # - In a shared context, keys wider than $n$ do not help.
 #
@@ -430,17 +429,17 @@ claim.verdict()
 #    curve of panel (b) higher at $n=1$?
 #    <details><summary>Solution</summary>
 #
-#    All classes become equally frequent, so the fraction is 1/20. With only 400 examples, the most frequent class is
-#    drawn more often than the average, about 7 % of the time.
+#    For large $T$ all classes are equally frequent, so the fraction is 1/20. With only 400 examples, the most frequent
+#    class happens to occur more often, about 7 % of the time.
 #
 #    </details>
 # 2. *Predict, then run.* Set `contexts_seeds = 3`. Do you expect a different curve, or a different verdict on panel
 #    (b)?
 #    <details><summary>Solution</summary>
 #
-#    The curve is much the same, but the interval of the step from $n=2$ to 4 now contains 0. The panel is reproduced
-#    only in part.
+#    The curve is much the same, but the interval of the step from $n=2$ to 4 now contains 0. The verdict becomes
+#    *partly reproduced*.
 #
 #    </details>
 #
-# Next: [Figure 3](figure_3_saturation.ipynb), because we want to know how trained heads share the work.
+# Next: [Figure 3](figure_3_saturation.ipynb), because we want to know whether trained heads share the work.

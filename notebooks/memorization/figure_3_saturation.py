@@ -3,8 +3,8 @@
 # *Mahdavi, Liao, Thrampoulidis: Figure 3, Appendix H.*
 #
 # In the proof of Theorem 1, a head looks at a single token on all examples except its own. Do trained heads do the
-# same? About half of them do with four heads, and about 70 % with eight. But we find no sign that the heads divide the
-# examples among themselves, as they do in the proof.
+# same? With four heads, about half of them do on a typical example, and with eight heads about 70 %. However, we find
+# no sign that the heads divide the examples among themselves, as they do in the proof.
 
 # %%
 import json
@@ -25,9 +25,9 @@ from bookpress.layout import Layout
 
 # %% [markdown]
 # ## A tiny example
-# On some example, one head gives the weights $(0.995,0.003,0.002)$ to three tokens, and another head $(0.5,0.3,0.2)$.
-# The first head only copies a token: we call it *saturated* on this example, because its largest weight exceeds 0.99.
-# The second head is *free*.
+# On one example, suppose that a head gives the weights $(0.995,0.003,0.002)$ to three tokens, and another head the
+# weights $(0.5,0.3,0.2)$. The first head almost copies a token. We call it *saturated* on this example, because its
+# largest weight exceeds 0.99. The second head is *free*.
 
 # %%
 fig, axis = schematic.canvas(height=1.9)
@@ -45,19 +45,19 @@ for head in range(3):
 show.figure(
     fig,
     name="tiny",
-    caption="Left: the weights of two heads in a triangle with a token at each corner. Right: three heads as the proof "
-    "builds them; filled cells are saturated.",
-    alt="A triangle with a dot in the corner of token 1, named saturated, and a dot inside, named free. To the right a "
-    "grid of three heads and seven examples. The first row is empty, the second is filled except for examples 4 and 5, "
-    "the third except for 6 and 7.",
+    caption="Left: the weights of two heads, as points in a triangle with a token at each corner. Right: three heads "
+    "as the proof builds them. Filled cells are saturated.",
+    alt="A triangle with a dot in the corner of token 1, labelled saturated, and a dot inside, labelled free. On the "
+    "right is a grid of three heads and seven examples. The first row is empty, the second is filled except for "
+    "examples 4 and 5, and the third except for 6 and 7.",
 )
 
 # %% [markdown]
-# On the right we see the proof's division of labour: examples 4 and 5 belong to head 2, and examples 6 and 7 to head 3.
+# On the right, head 1 owns the first three examples, head 2 the next two, and head 3 the last two.
 #
 # ## The paper states
-# The paper trains $H=4$ heads on $T=550$ examples and $H=8$ on $T=1300$. It shows which heads are saturated, how many
-# heads are saturated on each example, and the largest weights.
+# The paper trains $H=4$ heads on $T=550$ examples, and $H=8$ heads on $T=1300$. It shows which heads are saturated, how
+# many are saturated on each example, and the largest weights.
 #
 # <!-- claim memorization/figure-3-mask -->
 # <blockquote>
@@ -109,8 +109,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In the figure most of these coefficients are near 1, which we read as above 0.9. The paper's $T$
-# is four to five times $H(n-1)+1$.
+# **Beyond the paper.** In the paper's figure, most of these coefficients are near 1, which we read as above 0.9. The
+# paper's $T$ is four to five times $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -126,7 +126,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We decided that half of the runs must memorise all labels when we had seen the accuracies.
+# We decided that half of the runs must memorise all labels after we had seen the accuracies.
 #
 # </details>
 #
@@ -135,20 +135,19 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** None of the twelve models that we trained at the paper's size memorises all its examples; the
-# mean accuracies are 0.91 and 0.94. We do not deny that other starts or a smaller $T$ might do so, since the paper says
+# mean accuracies are 0.91 and 0.94. Models with other initial weights or a smaller $T$ may do so, since the paper says
 # "can" and "around".
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# A softmax with large logits puts nearly all weight on one token. The proof uses this to keep a head out of the way.
-# But a trained model need not follow the proof: saturation alone shows that logits have grown, not that each example
-# has an owner.
+# A softmax with large logits puts nearly all weight on one token. The proof uses this to keep a head out of the way. In
+# a trained model, saturation shows that the logits have grown, but not that each example has an owner.
 #
 # ## See it run
-# We train a reduced size, with tokens of 16 numbers, contexts of 8 and 20 classes. For comparison we show six models of
-# each of the paper's sizes, and the heads that the proof builds.
+# We train models of a reduced size, with tokens of 16 numbers, contexts of 8 tokens and 20 classes. For comparison, we
+# show six models of each of the paper's sizes, and the heads that the proof builds.
 
 # %% tags=["parameters"]
 width = 16  # d, and d_h, at least 2
@@ -221,9 +220,9 @@ rows = [
     for (H, T), values in shares.items()
 ]
 show.table(
-    ["H", "T", "T over H(n-1)+1", "runs that memorise all", "lowest accuracy", "pairs saturated, from", "to"],
+    ["H", "T", "T / (H(n-1)+1)", "runs that memorise all", "lowest accuracy", "saturated pairs, from", "to"],
     rows,
-    caption="The last two columns: the 99 % interval over the seeds.",
+    caption="A pair is a head and an example. The last two columns give the 99 % interval over the seeds.",
 )
 
 # %%
@@ -247,13 +246,13 @@ axis.set(xticks=range(len(names)), xticklabels=names, ylim=(0, 1), ylabel="fract
 show.figure(
     fig,
     name="shares",
-    caption="Each dot is a model of one seed; crosses: models of the paper's size. Dashed: half. "
-    f"With perfect memorization by every run: {'; '.join(perfect) or 'none of the points'}.",
-    alt="Two columns of dots and two of crosses; those for eight heads are higher than those for four.",
+    caption="Each dot is one model of the reduced size, and each cross one of the paper's size. Dashed: one half. "
+    f"Settings in which every run memorises all labels: {'; '.join(perfect) or 'none'}.",
+    alt="Two columns of dots and two of crosses. Those for eight heads are higher than those for four.",
 )
 
 # %% [markdown]
-# With eight heads, clearly more than half of the pairs of a head and an example are saturated. With four heads the
+# With eight heads, clearly more than half of the pairs of a head and an example are saturated. With four heads, the
 # models are on both sides of one half.
 
 # %%
@@ -270,16 +269,15 @@ for line, H in zip(lines, sorted(sizes, reverse=True), strict=True):
 show.figure(
     fig,
     name="masks",
-    caption="Yellow: the head is saturated on the example. Left one trained model of each size. Right the "
-    "construction: these examples belong to its first heads. The very first is free on all of them, each further "
-    "one on its own, and all others are saturated.",
-    alt="Four grids of heads by examples. The trained ones are mottled; the built ones are yellow except for a part of "
-    "the first rows.",
+    caption="Yellow: the head is saturated on the example. Left: one trained model of each size. Right: the proof's "
+    "construction. Its first head is free on all these examples, and each further head is free only on its own block.",
+    alt="Four grids of heads by examples. The trained ones are mottled. The built ones are yellow, except for the "
+    "first row and one block in each of the next rows.",
     photo=True,
 )
 
 # %% [markdown]
-# The construction has blocks. In the trained models we see none.
+# The construction has blocks. We see none in the trained models.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -293,15 +291,15 @@ line[0].legend()
 show.figure(
     fig,
     name="counts",
-    caption="How many heads are saturated on an example: trained models, and the construction, in which nearly every "
-    "example has all heads but one or two saturated.",
-    alt="Two bar charts, for eight and four heads. Trained models are spread out, built ones pile up below the number "
-    "of heads.",
+    caption="The number of saturated heads per example, for trained models and for the construction. In the "
+    "construction, all heads except one or two are saturated on nearly every example.",
+    alt="Two bar charts, for eight and four heads. The bars of the trained models are spread out; those of the built "
+    "models are concentrated just below the number of heads.",
 )
 
 # %% [markdown]
-# Trained models have every number of saturated heads. Do they leave more examples with a free head than heads that
-# saturate as often, but independently?
+# In trained models, the number of saturated heads varies widely between examples. Do more examples keep a free head
+# than if the heads were saturated as often, but independently?
 
 # %%
 free = {point: [one.share_with_a_free_head for one in models] for point, models in at_points.items()}
@@ -316,7 +314,7 @@ show.table(
 )
 
 # %% [markdown]
-# No interval of the difference is above 0. Finally we look at the largest weights.
+# No interval of the difference is above 0. Finally, we look at the largest weights.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -329,15 +327,14 @@ line[0].legend()
 show.figure(
     fig,
     name="coefficients",
-    caption="The largest softmax weight over all pairs of head and example, all seeds. Before training it is near 1/n, "
-    "after training the highest bar is at 1.",
-    alt="Two histograms on logarithmic axes; untrained mass at the left, trained mass spread out with a peak at the "
-    "right edge.",
+    caption="Histograms of the largest softmax weight, over all pairs of a head and an example and all seeds. Before "
+    "training it is near 1/n. After training, the highest bar is at 1.",
+    alt="Two histograms with logarithmic vertical axes. The untrained weights are at the left; the trained ones are "
+    "spread out, with a peak at the right edge.",
 )
 
 # %% [markdown]
-# Before training the largest weights are near $1/n$. Afterwards by far the highest bar is at 1. How do the heads get
-# there?
+# Before training, the largest weights are near $1/n$. After training, most are close to 1. How do the heads get there?
 
 # %%
 curves = recorded["data"]["curves"]
@@ -358,23 +355,23 @@ _ = left.legend()
 show.figure(
     fig,
     name="course",
-    caption="The models of the paper's size during training, mean of the seeds.",
-    alt="Two panels against steps: accuracy rises to above nine tenths; the share of saturated pairs shoots up and "
-    "then declines.",
+    caption="Models of the paper's size during training: mean over six seeds.",
+    alt="Two panels against training steps. Accuracy rises to above nine tenths. The fraction of saturated pairs "
+    "rises steeply at the start and then declines.",
 )
 
 # %% [markdown]
-# Heads saturate early, far more than at the end. As the models memorise the last examples, some of this is undone.
+# Most heads saturate early. Later, while the models memorise further examples, some become free again.
 #
 # ## How we checked
-# Each comparison is an interval over the seeds. The controls are heads before training, which must not be saturated,
-# and built heads that we sharpen until no example keeps a free head.
+# We judge each comparison by an interval over the seeds. The controls are heads before training, which must not be
+# saturated, and built heads that we sharpen until no example keeps a free head.
 
 # %%
 firsts = {H: [one.saturated[:, :first_examples].double().mean().item() for one in trained[H]] for H in sizes}
 apart = {H: [first - one.share for first, one in zip(firsts[H], trained[H], strict=True)] for H in sizes}
 show.table(
-    ["H", "T", "pairs saturated, mean", "on the first examples", "difference, 99 % interval"],
+    ["H", "T", "saturated pairs, mean", "on the first examples", "difference, 99 % interval"],
     [
         (
             H,
@@ -461,7 +458,7 @@ claim.verdict()
 # %%
 made_by, setting = recorded["provenance"], recorded["parameters"]
 show.table(
-    ["H", "T", "seed", "accuracy", "pairs saturated", "examples with a free head"],
+    ["H", "T", "seed", "accuracy", "saturated pairs", "examples with a free head"],
     [
         (H, row["examples"], row["seed"], row["accuracy"], row["share_saturated"], row["share_with_a_free_head"])
         for H, models in on_record.items()
@@ -485,38 +482,41 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *The size.* As in the paper, $T$ is about the most that eight heads memorise: most runs memorise every label. We give
-# four heads fewer examples than they can memorise: all runs except one memorise them all. We chose both $T$ after runs
-# with other values, partly with these seeds.
+# *The size.* As in the paper, $T$ for eight heads is about the largest number that they memorise, and most runs
+# memorise every label. We give four heads fewer examples than they can memorise, and all runs except one memorise them
+# all. We chose both values of $T$ after runs with other values, partly with these seeds.
 #
-# *The start.* The paper does not say from which weights the training starts. Here the output map starts Xavier-uniform,
-# like the keys, queries and values, and as in the code that the authors published. `start = "fan-in"` is the usual
-# start of a linear map, with weights within $\pm1/\sqrt H$.
+# *The start.* The paper does not give the initial weights. Here the output map is initialised Xavier-uniformly, like
+# the keys, queries and values, and as in the authors' published code. `start = "fan-in"` is the usual initialisation of
+# a linear map, with weights within $\pm1/\sqrt H$.
 #
 # *The paper's size.* We trained six models of each size, with $n=32$, $d=64$, 100 classes and 300 000 steps, by `python
 # benchmarks/memorization_figure_3.py results/memorization/figure_3.json --progress progress.pt --seeds 6 --device
 # cuda`. None of the twelve memorises all labels. A model that can memorise all its examples need not do so in every
-# run, so we require half of the runs; with none of six, the interval still reaches beyond one half.
+# run, so we require half of the runs. Even with none of six, the interval still contains one half.
 #
-# *Readings.* A majority is more than half of all pairs of a head and an example; "the rest" look alike if the first
-# twenty examples have the same fraction up to a tenth. "A significant number of heads" is half of them or more, on more
-# than half of the examples; with four heads, whether that interval is clear of one half depends on how the processor
-# rounds, so we show only its mean. "Almost all" is 95 %, and "near 1" is above 0.9: with the paper's own 0.99 the
-# numbers would be those of panel (a). Whether independent heads leave as many free examples is shown and not judged.
+# *Readings.* A majority is more than half of all pairs of a head and an example. "The rest" are similar if the first
+# twenty examples have the same fraction up to 0.1. "A significant number of heads" is half of them or more, on more
+# than half of the examples; with four heads, whether that interval excludes one half depends on how the processor
+# rounds, so we show only its mean. "Almost all" is 95 %. "Near 1" is above 0.9, because the paper's own 0.99 would give
+# the numbers of panel (a). We show the comparison with independent heads, but do not judge it.
 #
-# *Built heads* are those of Theorem 1 at its bound $T=H(n-1)+1$. Sharpened, they have keys ten thousand times as long.
+# *Built heads* are those of Theorem 1 at its bound $T=H(n-1)+1$. To sharpen them, we multiply their keys by ten
+# thousand.
 #
 # </details>
 #
 # ## Where the paper differs
-# We cannot decide whether four heads have a majority, or whether 95 % of the examples keep a free head: the intervals
-# contain these thresholds, at both sizes. About 95 % do at our size, and 89 % and 93 % at the paper's.
+# We cannot decide whether the majority of pairs is saturated with four heads, or whether 95 % of the examples keep a
+# free head. The intervals contain these thresholds at both sizes. About 95 % do at our size, and 89 % and 93 % at the
+# paper's.
 #
 # ## What to remember
 #
-# - Training saturates heads: about half of the pairs with four heads, about 70 % with eight.
+# - Training saturates about half of the pairs of a head and an example with four heads, and about 70 % with eight.
 # - Most examples keep a free head.
-# - As many would if heads were saturated independently, so free heads are no sign of owners.
+# - Heads that are saturated independently would leave as many examples with a free head. Free heads are therefore no
+#   evidence that examples have owners.
 #
 # ## Exercises
 #
@@ -530,7 +530,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `threshold = 0.9`. What happens to the four heads, and to the examples with a free head?
 #    <details><summary>Solution</summary>
 #
-#    More pairs count as saturated, now most of them with four heads as well. About one example in five or six has no
+#    More pairs count as saturated: now most of them do, also with four heads. About one example in five or six has no
 #    free head.
 #
 #    </details>

@@ -2,12 +2,11 @@
 # # Figure 4 · A context for each example
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# If all examples share one context, a model distinguishes them by their queries alone. If each example has a context,
-# it has more to work with, and the length of a context should matter less. The paper trains models to see this, and so
-# do we.
+# If all examples share one context, a model distinguishes them by their queries alone. If each example has a separate
+# context, the model has more information, and the length of a context should matter less. Does training confirm this?
 #
-# **In numbers.** Two heads and contexts of 3 tokens of width 8 have a feature matrix of rank at most $2(3-1)+1=5$ when
-# the context is shared. With separate contexts the rank can be $2\cdot8=16$, whatever the length.
+# **In numbers.** For two heads and a shared context of 3 tokens of width 8, the feature matrix has rank at most
+# $2(3-1)+1=5$. With separate contexts, the rank can be $2\cdot8=16$ for every length $n\ge2$.
 #
 # ## The paper states
 # <!-- claim memorization/figure-4 -->
@@ -21,7 +20,7 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# Sizes, numbers of seeds and thresholds were chosen after first runs.
+# We chose the sizes, numbers of seeds and thresholds after first runs.
 #
 # </details>
 #
@@ -29,20 +28,21 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** As the paper does, we draw a random context for each example. We judge linearity in $H$ and the
-# weaker dependence on $n$; for the suggested number see the conjecture of Appendix I.1.
+# **Beyond the paper.** Like the paper, we draw a random context for each example. We judge the linearity in $H$ and the
+# weaker dependence on $n$. For the number $H(d-1)+1$, see the conjecture of Appendix I.1.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The weights of a head sum to 1. With one context this leaves $H(n-1)+1$ directions for the features of all examples.
-# With separate contexts the features of each example move in another subspace, and together they fill up to $Hd$
-# directions. This limits fixed heads; [Appendix I.1](conjecture_i_1_general_position.ipynb) says what is certain.
+# The weights of a head sum to 1. With $H$ heads and one context of $n$ tokens, this leaves $H(n-1)+1$ dimensions for
+# the features of all examples. With separate contexts of tokens of width $d$, the features of each example are in a
+# different subspace, and together they span up to $Hd$ dimensions. These numbers limit fixed heads. [Appendix
+# I.1](conjecture_i_1_general_position.ipynb) proves what is guaranteed.
 #
 # ## See it run
-# We train a reduced size, with tokens of 16 numbers, 20 classes and a few hundred examples. Against the length $n$ we
-# train both kinds of contexts, because "no longer" compares the two.
+# We train models of a reduced size, with tokens of 16 numbers, 20 classes and a few hundred examples. For the length
+# $n$, we train with both kinds of contexts, because the paper's "no longer" compares the two.
 
 # %%
 import torch
@@ -124,18 +124,18 @@ right.legend()
 show.figure(
     fig,
     name="separate",
-    caption=f"Reduced size, mean and spread of the seeds. Left separate contexts against H, n = {heads_context}. Right "
-    f"shared and separate contexts against n, H = {contexts_heads}, T = {contexts_examples[0]}.",
-    alt="Two panels. Left a rising curve. Right two rising curves; the one for separate contexts is higher.",
+    caption="Memorised fraction at a reduced size, mean and standard deviation of the seeds. Left: separate "
+    f"contexts, n = {heads_context}. Right: both kinds of contexts, H = {contexts_heads}, T = {contexts_examples[0]}.",
+    alt="Two panels. On the left, a rising curve. On the right, two rising curves, with separate contexts higher.",
 )
 
 # %% [markdown]
-# The fraction rises in a nearly straight line with the number of heads. At every length, separate contexts memorise
+# The fraction grows almost linearly with the number of heads. At every length, models with separate contexts memorise
 # more.
 #
 # ## How we checked
 # We measure how strongly the fraction depends on $n$ by its exponent: 1 means proportional, and 0 means no dependence.
-# As a control, we train on labels that change every epoch, and separate contexts must bring nothing.
+# As a control, we train on labels that change every epoch. Then separate contexts must give no advantage.
 
 # %%
 changing = {shared: memorised(context_points[-1:], 2, shared, relabel=True).mean() for shared in (True, False)}
@@ -191,33 +191,34 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A curve is straight if $R^2\ge0.98$ for a line through the points below 0.95, for the mean over the seeds, with an
-# interval by leaving out one seed at a time. For a line in $n$, through three points, $R^2$ is about 0.93 with shared
-# contexts: even there, at this size, the fraction is less straight in $n$ than in $H$. With separate contexts the
+# We call a curve straight if $R^2\ge0.98$ for a line through the points below 0.95. We use the mean over the seeds,
+# with an interval by leaving out one seed at a time. For a line in $n$ through three points, $R^2$ is about 0.93 with
+# shared contexts. Even there, at this size, the fraction is less linear in $n$ than in $H$. With separate contexts, the
 # interval of $R^2$ contains that of the shared ones, so $R^2$ does not distinguish the two. We read "no longer
 # strictly" as a smaller exponent. We chose sizes, seeds and thresholds after first runs, so the verdict is somewhat
-# overconfident. That separate contexts help at all is judged beyond the caption.
+# overconfident. We also judge whether separate contexts help at all, which the caption does not say.
 #
 # </details>
 #
 # ## What to remember
 #
 # - With separate contexts, models memorise more.
-# - The fraction is still proportional to the number of heads, and depends less on the length of the context.
+# - The fraction still grows almost linearly with the number of heads, and depends less on the length of the context.
 #
 # ## Exercises
 #
-# 1. *By hand.* With which exponent does the number $H(n-1)+1$ grow from $n=2$ to $n=4$, for $H=1$? And $Hd$?
+# 1. *By hand.* For $H=1$, with which exponent does $H(n-1)+1$ grow from $n=2$ to $n=4$? What is the exponent of $Hd$?
 #    <details><summary>Solution</summary>
 #
-#    $H(n-1)+1=n$ doubles when $n$ doubles, so the exponent is 1. $Hd$ does not depend on $n$: the exponent is 0.
+#    For $H=1$, $H(n-1)+1=n$ doubles when $n$ doubles, so the exponent is 1. The product $Hd$ does not depend on $n$, so
+#    its exponent is 0.
 #
 #    </details>
-# 2. *Predict, then run.* Set `steps = 100`. Can you still tell the two kinds of contexts by their exponents?
+# 2. *Predict, then run.* Set `steps = 100`. Do the exponents still distinguish the two kinds of contexts?
 #    <details><summary>Solution</summary>
 #
 #    No. After so few steps the models memorise a seventh of the examples, and both exponents are near 0.
 #
 #    </details>
 #
-# Next: [Figure 4, real labels](figure_4_regression.ipynb), because the figure has a second half.
+# Next: [Figure 4, real labels](figure_4_regression.ipynb), because the figure also has panels with real labels.

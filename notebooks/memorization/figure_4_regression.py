@@ -2,12 +2,12 @@
 # # Figure 4 · A context for each example, real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# Classes are right or wrong, but numbers can be nearly right. Here we repeat the [other half of the
+# A class is right or wrong, but a number can be nearly right. Here we repeat the [other half of the
 # figure](figure_4_general_position.ipynb) with labels that are random numbers between 0 and 1, and measure the mean
-# squared error. Does a model with a context for each example again store more?
+# squared error. Do models with a separate context for each example again store more?
 #
-# **In numbers.** The best constant answer is 1/2, with an error of $1/12\approx0.083$. A model with the error 0.021, a
-# quarter of this, explains three quarters of the labels' variance.
+# **In numbers.** The best constant answer is 1/2, with an error of $1/12\approx0.083$. A model with an error of 0.021,
+# a quarter of this, explains three quarters of the variance of the labels.
 #
 # ## The paper states
 # <!-- claim memorization/figure-4-regression -->
@@ -20,7 +20,7 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# Sizes, numbers of seeds and thresholds were chosen after first runs.
+# We chose the sizes, numbers of seeds and thresholds after first runs.
 #
 # </details>
 #
@@ -28,18 +28,18 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The text does not say that the figure also has real labels from $[0,1]$; the runs are those of
-# the authors' published code. We read the caption for the mean squared error.
+# **Beyond the paper.** The text does not mention that the figure also has panels with real labels from $[0,1]$; we
+# follow the authors' published code. We apply the caption to the mean squared error.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The reason is that of the other half: separate contexts give the features of different examples different directions.
-# With real labels every independent direction removes a part of the error.
+# As in the other half, separate contexts give the features of different examples different directions. With real
+# labels, every additional independent direction can remove a part of the error.
 #
 # ## See it run
-# We train a reduced size, with tokens of 16 numbers and 800 examples.
+# We train models of a reduced size, with $d=16$ and $T=800$ examples, and vary the numbers of heads $H$ and tokens $n$.
 
 # %%
 import torch
@@ -118,18 +118,19 @@ for axis in (left, right):
 show.figure(
     fig,
     name="separate-regression",
-    caption="Reduced size, mean of the seeds; the dashed line is a constant answer. Left separate contexts against H, "
-    f"n = {heads_context}. Right shared and separate contexts against n, H = {contexts_heads}.",
-    alt="Two panels on a logarithmic axis. Left a falling curve. Right two curves; the one for separate contexts is "
-    "lower.",
+    caption="Mean squared error at a reduced size, mean over the seeds. Dashed: the best constant answer. Left: "
+    f"separate contexts against H, n = {heads_context}. Right: shared and separate contexts against n, H = "
+    f"{contexts_heads}.",
+    alt="Two panels with a logarithmic axis. On the left, a falling curve. On the right, two falling curves; the one "
+    "for separate contexts is lower.",
 )
 
 # %% [markdown]
-# The error falls with every head. Separate contexts have a much smaller error at every length; at twelve tokens it is
-# about 7 % of that with a shared context.
+# The error falls as we add heads. With separate contexts, it is much smaller at every length. At twelve tokens, it is
+# about 7 % of the error with a shared context.
 #
 # ## How we checked
-# We measure the dependence on $n$ by the exponent of the explained fraction, one less twelve times the error. As a
+# The explained fraction is one minus twelve times the error. We measure the dependence on $n$ by its exponent. As a
 # control, we train on labels that change every epoch, and separate contexts must not help.
 
 # %%
@@ -197,21 +198,22 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# "Linear in $H$" is judged by $R^2$, on the points with a mean error above 5 % of a constant answer's, for the mean
-# over the seeds, with an interval by leaving out one at a time. This measure is ours. With the exponent of the error
-# itself, which we also show, the caption would not be reproduced: the error of separate contexts has the larger
-# exponent, because it is near 0 for a long context, and a curve that nears 0 is steep on a logarithmic axis. We chose
-# sizes, numbers of seeds and thresholds after first runs, so the verdict is somewhat overconfident.
+# We judge "linear in $H$" by $R^2$, on the points whose mean error is above 5 % of that of a constant answer. We use
+# the mean over the seeds, with an interval by leaving out one seed at a time. The exponent of the explained fraction is
+# our own choice. With the exponent of the error itself, which we also show, we would not reproduce the caption: the
+# error with separate contexts has the larger exponent, because it is near 0 for a long context, and a curve that
+# approaches 0 is steep on a logarithmic axis. We chose sizes, numbers of seeds and thresholds after first runs, so the
+# verdict is somewhat overconfident.
 #
 # </details>
 #
 # ## Where the paper differs
-# We cannot decide whether the error falls on a straight line in $H$. It falls in ever smaller steps towards 0.
+# We cannot decide whether the error falls linearly in $H$. Its decrease becomes smaller as it approaches 0.
 #
 # ## What to remember
 #
 # - With real labels, separate contexts help as they do with classes.
-# - What is memorised depends less on the length of the context.
+# - With separate contexts, the explained fraction depends less on the length of the context.
 #
 # ## Exercises
 #
@@ -224,7 +226,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `head_counts = [2, 4, 6]`. What can you say about straightness?
 #    <details><summary>Solution</summary>
 #
-#    Nothing. With six heads the error is that of a saturated model, and two points remain for the line.
+#    Nothing. With six heads, the error counts as saturated, and only two points remain for the line.
 #
 #    </details>
 #

@@ -3,11 +3,11 @@
 # *Mahdavi, Liao, Thrampoulidis: Figure 5, Appendix A.*
 #
 # A model can memorise numbers as well as classes. We train the models of [Figure 2](figure_2_memorised_fraction.ipynb)
-# on random numbers between 0 and 1, and measure the mean squared error instead of the fraction of right answers. Do
+# on random numbers between 0 and 1, and measure the mean squared error instead of the fraction of correct answers. Do
 # more heads and longer contexts still help?
 #
-# **In numbers.** The best constant answer has an error of $1/12\approx0.083$. With a single token in the context every
-# model returns a constant, so this is where the curves against the length must start.
+# **In numbers.** The best constant answer has an error of $1/12\approx0.083$. With a single token in the context, every
+# model returns a constant, so the curves against $n$ must start at this error.
 #
 # ## The paper states
 # <!-- claim memorization/figure-5 -->
@@ -21,7 +21,7 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# Sizes, numbers of seeds and thresholds were chosen after first runs.
+# We chose the sizes, numbers of seeds and thresholds after first runs.
 #
 # </details>
 #
@@ -29,11 +29,12 @@
 # <!-- /claim -->
 #
 # ## Why it is true
-# More heads and more tokens give the outputs more directions to move in, and each direction fits another number
-# ([conclusions of Section 5.2](section_5_conclusions.ipynb)).
+# With more heads and more tokens, the outputs can move in more independent directions, and each direction can fit
+# another number ([conclusions of Section 5.2](section_5_conclusions.ipynb)).
 #
 # ## See it run
-# We train a reduced size, with tokens of 16 numbers and 300 examples.
+# We train models of a reduced size, with tokens of $d=16$ numbers and $T=300$ examples, and vary the number of heads
+# $H$ and of tokens $n$.
 
 # %%
 import json
@@ -113,15 +114,15 @@ draw_panel(right, contexts, contexts_examples, by_context, "context size n")
 show.figure(
     fig,
     name="regression",
-    caption="Mean squared error against heads and against the length of the context: lines join the means of the "
-    "seeds, points are the seeds. The dashed line is a constant answer.",
-    alt="Two panels of falling curves on a logarithmic axis; the right one starts at the dashed line at n = 1.",
+    caption="Mean squared error against the number of heads and against the length of the context. Each point is one "
+    "seed; lines join the means. Dashed: the best constant answer.",
+    alt="Two panels of falling curves on a logarithmic axis. The right one starts at the dashed line at n = 1.",
 )
 
 
 # %% [markdown]
-# Both errors fall all the way, and at one token the error is that of a constant. We also trained both of the paper's
-# panels.
+# Both errors fall throughout, and with one token the error is that of a constant answer. We also trained both panels at
+# the paper's size.
 
 
 # %%
@@ -141,18 +142,18 @@ draw_panel(right, lengths, sizes_there, at_printed_size, "context size n")
 show.figure(
     fig,
     name="printed-size",
-    caption="The same at the paper's size, d = 64: left n = 32, right H = 20, six seeds each, trained on one GPU in "
-    f"{took_heads} and {took_context}.",
-    alt="Two panels of curves that fall on a logarithmic axis, over up to ten orders of magnitude with few examples.",
+    caption=f"The same at the paper's size, d = 64, with six seeds. Left: n = 32, trained on one GPU in {took_heads}. "
+    f"Right: H = 20, in {took_context}.",
+    alt="Two panels of curves that fall on a logarithmic axis, by up to ten orders of magnitude with few examples.",
 )
 
 # %% [markdown]
-# With 10 000 examples the errors fall to about $10^{-10}$ by twenty heads, or by $n=30$: the labels are fitted to the
-# precision of float32. With 25 000 examples the errors fall all the way.
+# With 10 000 examples, the errors are down to about $10^{-10}$ at twenty heads, or at $n=30$. The models then fit the
+# labels almost to the precision of float32. With 25 000 examples, the errors fall throughout.
 #
 # ## How we checked
-# We take each step of $H$ or $n$ seed by seed, and judge it by its interval. As a control, we train on labels that
-# change every epoch, and the error must not fall.
+# We compute each step of $H$ or $n$ seed by seed, and judge it by its confidence interval. As a control, we train on
+# labels that change every epoch, and the error must not fall.
 
 # %%
 ends = [head_points[0], head_points[len(head_counts) - 1], context_points[0], context_points[len(contexts) - 1]]
@@ -197,9 +198,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Over each sweep the error must also fall to at most one half, and at $n=1$ it must equal that of a constant answer, up
-# to a fifth. At the paper's size six seeds leave ten of the 28 steps open, most of them where the error is that of
-# rounding. We therefore show the paper's size and judge the reduced one. The command is `python
+# Over each sweep, the error must also fall to at most one half, and at $n=1$ it must equal that of a constant answer up
+# to 20 %. At the paper's size, ten of the 28 steps are open with six seeds, most of them where the error is at rounding
+# level. We therefore show the paper's size and judge the reduced one. The command is `python
 # benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure 5, context"`, and likewise
 # `"Figure 5, heads"`. We chose sizes, numbers of seeds and thresholds after first runs, so the verdict is somewhat
 # overconfident.
@@ -208,8 +209,8 @@ claim.verdict()
 #
 # ## What to remember
 #
-# - Models memorise real labels just as they memorise classes.
-# - With enough tokens, the labels are fitted to rounding error.
+# - More heads and longer contexts also help models to memorise real labels.
+# - With enough heads or tokens, models fit real labels almost up to rounding errors.
 #
 # ## Exercises
 #
@@ -222,7 +223,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `steps = 100`. How far do the errors fall?
 #    <details><summary>Solution</summary>
 #
-#    Not noticeably: the models have seen every example about twenty times, which is not enough.
+#    They fall very little. The models have seen every example about twenty times, which is not enough.
 #
 #    </details>
 #

@@ -2,12 +2,13 @@
 # # Lemmas 1, 2 and 5 · Three facts about ranks
 # *Mahdavi, Liao, Thrampoulidis: Lemmas 1, 2 and 5, Appendix D.*
 #
-# The proofs of the chapter use three small facts about the rank of a matrix. Each has an edge where it stops being
-# true, and we test it there.
+# The proofs of this chapter use three small facts about the rank of a matrix. We test each one at the point where it
+# stops being true.
 #
-# **In numbers.** The blocks $A=B=0$ and $C=1$ form a triangle of rank 1, more than $0+0$. From $(2,0)$ and $(0,2)$,
-# adding the mean $(1,1)$ makes $(3,1)$ and $(1,3)$, which are independent. Subtracting it makes $(1,-1)$ and $(-1,1)$,
-# which are not. And if we change the diagonal matrix of 5 and 1 by less than 1, it keeps its rank 2.
+# **In numbers.** A triangle with the blocks 0 and 0 on its diagonal and 1 above has rank 1, which is more than $0+0$.
+# If we add the mean $(1,1)$ to $(2,0)$ and $(0,2)$, we get $(3,1)$ and $(1,3)$, which are independent. If we subtract
+# it, we get $(1,-1)$ and $(-1,1)$, which are not. The matrix with 5 and 1 on its diagonal keeps its rank 2 under any
+# change of size less than 1.
 #
 # ## The paper states
 # <!-- claim memorization/lemma-1 -->
@@ -33,7 +34,7 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The matrix of the change, $I+\frac1n\mathbf 1\mathbf 1^\top$, has determinant 2 for every $n$.
+# **Beyond the paper.** The matrix of this map, $I+\frac1n\mathbf 1\mathbf 1^\top$, has determinant 2 for every $n$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -51,8 +52,8 @@
 # <!-- /claim -->
 #
 # ## Why it is true
-# *Lemma 1.* The zero block keeps the columns of $A$ and $B$ apart. *Lemma 2.* The change is invertible. *Lemma 5.* By
-# Weyl's inequality, no singular value moves by more than the size of the change.
+# *Lemma 1.* Because of the zero block, the columns of $A$ cannot cancel those of $B$. *Lemma 2.* The map that adds the
+# mean is invertible. *Lemma 5.* By Weyl's inequality, no singular value moves by more than the size of the change.
 #
 # <details><summary>Proof of Lemma 1</summary>
 #
@@ -63,7 +64,7 @@
 # </details>
 #
 # ## See it run
-# How far may a matrix change? We move it along its smallest singular pair, the worst direction.
+# How far may a matrix change before it loses rank? We change it along its smallest singular pair, the worst direction.
 
 # %%
 import torch
@@ -109,19 +110,20 @@ for trial in range(trials):
 fig, axis = show.axes()
 axis.plot(sizes, left, marker="o")
 axis.axvline(1.0, linestyle="--", color="0.5")
-axis.set(xlabel="size of the change over the smallest singular value", ylabel="what is left of that value")
+axis.set(xlabel="size of the change / smallest singular value", ylabel="remaining fraction")
 show.figure(
     fig,
     name="strict",
-    caption="What is left of the smallest singular value under a change along its pair.",
-    alt="A curve that falls in a straight line from one to zero at the dashed line and rises again beyond it.",
+    caption="The smallest singular value under a change along its singular pair, as a fraction of its original size.",
+    alt="A curve that falls in a straight line from one to zero at a dashed line and rises again beyond it.",
 )
 
 # %% [markdown]
-# We keep the rank up to the dashed line, and lose it there. This is why the inequality of Lemma 5 must be strict.
+# The matrix keeps its rank up to the dashed line and loses it there. This is why the inequality of Lemma 5 must be
+# strict.
 #
 # ## How we checked
-# The controls cross the edges: four blocks without a zero, the mean subtracted instead of added, and a change of
+# Each control violates one condition: four nonzero blocks, the mean subtracted instead of added, and a change of
 # exactly the smallest singular value.
 
 # %%
@@ -177,17 +179,17 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The paper states Lemma 1 without a proof. We draw blocks with few different entries, so that all ranks occur. For all
-# entries sympy proves that a minor of the triangle is the product of a minor of $A$ and one of $B$. The paper's proof
+# entries, sympy proves that a minor of the triangle is the product of a minor of $A$ and one of $B$. The paper's proof
 # of Lemma 2 solves $\sum_ib_ie_i'=0$: it needs $b_i+\bar b=0$ for all $i$, with $\bar b$ the mean of the $b_i$, and the
-# sum of these equations, $2n\bar b=0$, leaves only $b=0$. For Lemma 5 a generic change of any size only raises the rank
-# of our matrices. In Appendix B.2 the two matrices are the features with weights one-hot and nearly so; the
-# construction takes the distance from one-hot half as large as the lemma needs.
+# sum of these equations, $2n\bar b=0$, leaves only $b=0$. For Lemma 5, a generic change of any size only raises the
+# rank of our matrices. In Appendix B.2, the two matrices are the features for one-hot weights and for nearly one-hot
+# weights. Our construction keeps the distance from one-hot at half of what the lemma allows.
 #
 # </details>
 #
 # ## What to remember
 #
-# - Ranks of diagonal blocks add up under a block triangle.
+# - The rank of a block triangle is at least the sum of the ranks of its diagonal blocks.
 # - Adding the mean keeps vectors independent; subtracting it does not.
 # - A change smaller than the smallest singular value keeps the rank.
 #
@@ -202,8 +204,9 @@ claim.verdict()
 # 2. *Predict, then run.* Set `seed = 1`. What happens to the curve?
 #    <details><summary>Solution</summary>
 #
-#    Nothing: for every matrix, what is left falls in a straight line from 1 to 0.
+#    Nothing: for every matrix, the remaining fraction falls in a straight line from 1 to 0.
 #
 #    </details>
 #
-# Next: [Theorem 1](theorem_1_capacity.ipynb), because its proof adds the ranks of blocks and then disturbs them.
+# Next: [Theorem 1](theorem_1_capacity.ipynb), because its proof adds the ranks of blocks and then changes the matrices
+# slightly.

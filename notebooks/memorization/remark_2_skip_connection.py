@@ -3,10 +3,10 @@
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4; Remark 2; Appendix C.*
 #
 # In a transformer, the output of a layer is added to its input. Theorem 1 is about a layer without this *skip
-# connection*. Does the addition spoil the weights that we built?
+# connection*. Do the weights that we built still give the right answers?
 #
-# **In numbers.** We want the label 5, and the first entry of the query is 2. With the skip connection the layer adds
-# this 2 to its output. We therefore build the weights for the label $5-2=3$, and read 5.
+# **In numbers.** We want the label 5, and the first entry of the query is 2. With the skip connection, the layer adds
+# this 2 to its output. We therefore build the weights for the label $5-2=3$, and the output is 5.
 #
 # ## The paper states
 # <!-- claim memorization/skip-layer -->
@@ -22,9 +22,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** For tokens that go on to the next layer $d_\mathrm{out}=d$, and with $W_D=I$ the layer's output
-# $f_{\mathcal W}$ is $o$ of Eq. 5. If $d_\mathrm{out}<d$, the query is added to $o=W_O^\top[p_1;\dots;p_H]$, before
-# decoding (Appendix C).
+# **Beyond the paper.** For tokens that are passed to the next layer, $d_\mathrm{out}=d$ and $W_D=I$, so the layer's
+# output $f_{\mathcal W}$ is $o$ of Eq. 5. If $d_\mathrm{out}<d$, the query is added to $o=W_O^\top[p_1;\dots;p_H]$
+# before decoding (Appendix C).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -39,7 +39,7 @@
 # <details><summary>Slips (1)</summary>
 #
 # - Appendix C has $\hat y=W_D^\top(e+o)$ after $o$ was redefined to contain $e$. It should be $\hat y=W_D^\top o$ with
-#   the new $o$; the query counts once, as in the next equality.
+#   the new $o$; the query is added once, as in the next equality.
 #
 # </details>
 #
@@ -48,11 +48,12 @@
 #
 # ## Why it is true
 # The decoder of Theorem 1 passes on the first $d_\mathrm{out}$ entries of a vector of $d$ numbers. With a skip
-# connection, each output is therefore off by the first $d_\mathrm{out}$ entries of its query. We know these entries
-# before we build anything, and subtract them from the labels.
+# connection, each output is therefore too large by the first $d_\mathrm{out}$ entries of its query. We know these
+# entries in advance and subtract them from the labels.
 #
 # ## See it run
-# We build weights for three kinds of labels, and read them with the skip connection.
+# We build weights for the labels as they are, minus the query's entries, and plus these entries, and compute the
+# outputs with the skip connection.
 
 # %%
 import torch
@@ -122,23 +123,23 @@ entries = examples.queries[:, :outputs].flatten()
 for (name, error), marker in zip(errors[outputs].items(), show.MARKERS, strict=False):
     axis.plot(entries, error.flatten(), marker, alpha=0.6, label=f"labels {name}")
 axis.axline((0, 0), slope=1, color="0.5", linestyle="--")
-axis.set(xlabel="first coordinates of the query", ylabel="output less label")
+axis.set(xlabel="first coordinates of the query", ylabel="output minus label")
 axis.legend(fontsize=8)
 show.figure(
     fig,
     name="shift",
-    caption="Errors of the outputs against the query's first coordinates, for three kinds of labels.",
-    alt="Errors against coordinates of the query: points on the diagonal for unshifted labels, on a steeper line for "
-    "the wrong sign, and on zero for the right shift.",
+    caption="Errors of the outputs against the query's first coordinates, for weights built for three kinds of labels.",
+    alt="Errors against coordinates of the query. The points are on the diagonal for unshifted labels, on a steeper "
+    "line for the wrong sign, and at zero for the right shift.",
 )
 
 # %% [markdown]
-# Built for the labels as they are, each output is off by exactly its query's coordinate. With the wrong sign it is off
-# by twice as much. Built for the shifted labels, all outputs are right.
+# If we build the weights for the labels as they are, each error equals the query's coordinate. With the wrong sign, the
+# error is twice as large. With the right shift, all outputs are correct.
 #
 # ## How we checked
-# We repeat this for $d_\mathrm{out}=d$, and z3 proves the shift for all features, queries and labels at one size. The
-# controls count the query twice, or shift with the wrong sign.
+# We repeat this for $d_\mathrm{out}=d$. At one size, the solver z3 proves that the shift is right for all features,
+# queries and labels. The controls add the query twice, or shift with the wrong sign.
 
 # %%
 claim = Claim("memorization/skip-layer")
@@ -170,8 +171,8 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# For all read-outs it is enough to try matrices with a single entry 1, or none. The line of Appendix C, taken at its
-# word, counts the query twice.
+# To cover all read-outs, it is enough to test matrices with a single entry 1, or none. Taken literally, the line of
+# Appendix C counts the query twice.
 #
 # </details>
 #
@@ -185,7 +186,7 @@ claim.verdict()
 # 1. *By hand.* The label is $(1,4)$ and the query $(3,-2,7)$. For which label do we build the weights?
 #    <details><summary>Solution</summary>
 #
-#    For $(1,4)-(3,-2)=(-2,6)$.
+#    We build them for $(1,4)-(3,-2)=(-2,6)$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `outputs = 8`, the width of the tokens. What happens to the table?
@@ -195,4 +196,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 4](proposition_4_averaging.ipynb), because a skip connection also repairs equal queries.
+# Next: [Proposition 4](proposition_4_averaging.ipynb), because a layer with a skip connection can also make equal
+# queries independent.

@@ -2,17 +2,18 @@
 # # Section 3 · The model: everything after the softmax is linear
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
-# What does it mean that a layer of attention memorises? It must give each question its answer, whatever the answers
-# are. The layer has many weights, but most of them act in a simple way. This page separates the simple part from the
-# rest.
+# What does it mean that a layer of attention memorises? It must be able to give every question its answer, for any
+# choice of answers. Most of its weights act linearly, and this page separates the linear part from the rest.
 #
 # **In numbers.** The context has the tokens $(1,0)$ and $(0,1)$. On one query, a head gives the weights 3/4 and 1/4 and
-# returns $z=(0.75,0.25)$; on another it gives 1/4 and 3/4 and returns $(0.25,0.75)$. Everything that follows is linear.
-# To answer 1 and 0, we solve two equations: $1.5\,z_1-0.5\,z_2$ is 1 on the first and 0 on the second.
+# returns $z=(0.75,0.25)$. On another, it gives 1/4 and 3/4 and returns $(0.25,0.75)$. Everything that follows is
+# linear. The read-out $1.5\,z_1-0.5\,z_2$ answers 1 on the first query and 0 on the second.
 #
 # ## The paper states
-# Keys $W_{K_h}$ and queries $W_{Q_h}$ have width $d_h$, values $W_{V_h}$ have width $d_v$. The output map $W_O$ joins
-# the $H$ heads, and the decoder $W_D$ makes the output of $d_\mathrm{out}$ numbers.
+# An example $t$ has a context $E$, whose rows are $n$ tokens of $d$ numbers, a query $e$ of $d$ numbers and a label
+# $y$. The layer has $H$ heads. Head $h$ has keys $W_{K_h}$ and queries $W_{Q_h}$ of width $d_h$, and values $W_{V_h}$
+# of width $d_v$. The output map $W_O$ combines the heads, and the decoder $W_D$ produces the output of $d_\mathrm{out}$
+# numbers.
 #
 # <!-- claim memorization/definition-mha -->
 # <blockquote>
@@ -29,7 +30,7 @@
 # <blockquote>
 #
 # **Beyond the paper.** The context $E\in\mathbb R^{n\times d}$ has the tokens as rows, and $e\in\mathbb R^d$ is the
-# query. There is no scaling of the logits, no bias, mask or skip connection.
+# query. There is no scaling of the logits, no bias, no mask and no skip connection.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -64,9 +65,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The introduction has another wording: capacity "refers to the minimal set of parameters
-# $\mathcal W$ such that $f_{\mathcal W}(x)=y$ holds for all input-output pairs". It fixes the examples and counts
-# parameters. All results of the paper fix the layer and count examples, as here.
+# **Beyond the paper.** In the introduction, capacity "refers to the minimal set of parameters $\mathcal W$ such that
+# $f_{\mathcal W}(x)=y$ holds for all input-output pairs". This definition fixes the examples and counts parameters. All
+# results of the paper fix the layer and count examples, as this definition does.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -83,14 +84,14 @@
 #
 # **What is true.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters; the orders are as stated.
 #
-# **What changed.** The output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out of the count.
+# **What changed.** The paper's count omits the output weights $W_O\in\mathbb R^{Hd_v\times d}$.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** The orders are judged from $n=2$ on. At $n=1$ with one shared context the capacity is 1,
-# whatever $H$ is.
+# **Beyond the paper.** We judge the orders for $n\ge2$. At $n=1$ with one shared context, the capacity is 1 for every
+# $H$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -114,10 +115,10 @@
 # <!-- /claim -->
 #
 # ## Why it is true
-# The outputs are the feature matrix $Z$ times one matrix. If the rows of $Z$ are independent, that matrix can be chosen
+# The outputs are the feature matrix $Z$ times one matrix. If the rows of $Z$ are independent, we can choose this matrix
 # to give any labels. With the heads fixed, the number of labels that we can choose freely is therefore the rank of $Z$.
-# Most of this chapter asks how large it can be. Heads that are trained for given labels can do more ([Proposition
-# 2](proposition_2_tightness.ipynb)).
+# Most of this chapter asks how large this rank can be. Heads that are trained for given labels can do more
+# ([Proposition 2](proposition_2_tightness.ipynb)).
 #
 # <details><summary>Proof of the order in setting (3)</summary>
 #
@@ -201,13 +202,13 @@ axis.legend()
 show.figure(
     fig,
     name="weights",
-    caption="Softmax weights of the heads on the first example.",
-    alt="A curve for each head over the tokens, all between zero and one.",
+    caption="Softmax weights of each head on the first example.",
+    alt="One curve per head over the tokens, with all values between zero and one.",
 )
 
 # %% [markdown]
-# We see each head mix the tokens with different weights, which sum to 1. The mean with these weights is the head's part
-# of the row of $Z$. We now count the parameters in the paper's three settings.
+# Each head mixes the tokens with different weights, which sum to 1. We now count the parameters in the paper's three
+# settings.
 
 # %%
 counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
@@ -244,11 +245,11 @@ exponents = {
 show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
 
 # %% [markdown]
-# All orders of growth are as the paper states them.
+# All orders of growth agree with the paper.
 #
 # ## How we checked
-# We compare the fast form with a loop that follows the six equations. The controls are layers with something that
-# Section 3 leaves out: a mask, a skip connection, a factor on the logits.
+# We compare the batched code with a loop that follows the six equations. The controls are layers with something that
+# the paper's layer does not have: a mask, a skip connection, or a factor on the logits.
 
 # %%
 claim = Claim("memorization/definition-mha")
@@ -328,35 +329,35 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# At $d_h=1$ the usual factor $1/\sqrt{d_h}$ is 1 and no control. Both sides of the matrix form are linear in each
-# weight, so it is enough to try all matrices with a single entry 1. Labels are drawn after the features and have
-# nothing to do with them; in the control the first example occurs again with its label moved by one. An exponent is
-# taken over one doubling. Theorem 1 is a lower bound, so it gives $\Omega$. In setting (3) the paper says $\Theta$, and
-# rightly, for what is *certain* to be memorised: there are data that satisfy both assumptions and on which no layer
-# does better than twice as much. The dimensions of that proof are the rank of the derivative of all outputs by all
-# weights, on seven examples more than the bound allows.
+# At $d_h=1$, the usual factor $1/\sqrt{d_h}$ is 1, so it cannot serve as a control. Both sides of the matrix form are
+# linear in each weight, so it is enough to test all matrices with a single entry 1. We draw the labels after the
+# features and independently of them. In the control, the first example occurs twice, the second time with its label
+# increased by one. We measure each exponent over one doubling. Theorem 1 is a lower bound, so it gives $\Omega$. In
+# setting (3) the paper says $\Theta$. This is correct for the number of examples that is *guaranteed*: for some data
+# that satisfy both assumptions, no layer memorises more than about twice as many. The dimension count in that proof is
+# the rank of the derivative of all outputs with respect to all weights. We compute it with seven examples more than the
+# bound allows.
 #
 # </details>
 #
 # ## What to remember
 #
-# - Only the softmax weights are not linear.
+# - Everything after the softmax is linear.
 # - With fixed heads, the rank of $Z$ is the number of labels that we can choose freely.
 # - The layer has $2Hd(d_h+d_v)+dd_\mathrm{out}$ parameters.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many parameters has a layer with $H=2$, $d=4$, $d_h=d_v=3$ and one output?
+# 1. *By hand.* How many parameters does a layer with $H=2$, $d=4$, $d_h=d_v=3$ and one output have?
 #    <details><summary>Solution</summary>
 #
-#    $2\cdot2\cdot4\cdot(3+3)+4=100$.
+#    It has $2\cdot2\cdot4\cdot(3+3)+4=100$ parameters.
 #
 #    </details>
-# 2. *Predict, then run.* Set `examples_count = 10`. Are arbitrary labels still met?
+# 2. *Predict, then run.* Set `examples_count = 10`. Does the layer still fit arbitrary labels?
 #    <details><summary>Solution</summary>
 #
-#    Yes: $10=3\cdot3+1$ is the number $H(n-1)+1$ of Theorem 1, and with separate contexts even more labels are within
-#    reach.
+#    Yes. The number $10=3\cdot3+1$ is $H(n-1)+1$, and with separate contexts the layer can fit even more labels.
 #
 #    </details>
 #

@@ -2,9 +2,9 @@
 # # Section 4.4 · Are sinusoidal positions of full rank?
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4.*
 #
-# A word that occurs twice gives a sentence two equal tokens, and equal tokens are not independent. Language models add
-# a vector for the place to each word. Does this always make the tokens independent, as the paper says? And would a
-# computer see it?
+# If a word occurs twice, the sentence has two equal tokens, and equal tokens are not independent. Language models
+# therefore add a position vector to each word vector. Does this always make the tokens independent, as the paper says?
+# Would a computer detect it?
 
 # %%
 import json
@@ -23,14 +23,14 @@ from bookpress.layout import Layout
 
 # %% [markdown]
 # ## A tiny example
-# Let the vectors of the first two places be $(\sin0,\cos0)=(0,1)$ and $(\sin1,\cos1)=(0.84,0.54)$. Add the word
-# $(0.5,0)$ to both. The two tokens are $(0.5,1)$ and $(1.34,0.54)$, with determinant $0.5\cdot0.54-1\cdot1.34=-1.07$:
-# they are independent, although the word is the same. Now let the two words be *minus* the vectors of their places.
-# Both tokens are $(0,0)$.
+# Let the vectors of the first two positions be $(\sin0,\cos0)=(0,1)$ and $(\sin1,\cos1)=(0.84,0.54)$. Add the word
+# vector $(0.5,0)$ to both. The two tokens are $(0.5,1)$ and $(1.34,0.54)$, with determinant
+# $0.5\cdot0.54-1\cdot1.34=-1.07$: they are independent, although the word is the same. Now let the two word vectors be
+# *minus* their position vectors. Then both tokens are $(0,0)$.
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
-for left, shift, words in ((2.5, (0.5, 0.0), "the same word at both places"), (9.0, None, "words minus the places")):
+for left, shift, words in ((2.5, (0.5, 0.0), "the same word twice"), (9.0, None, "words = minus positions")):
     for at in ((0.0, 1.0), (0.84, 0.54)):
         x, y = (0.0, 0.0) if shift is None else shift
         tip = (left + 2.2 * at[0], 1.2 + 2.2 * at[1])
@@ -44,18 +44,18 @@ for left, shift, words in ((2.5, (0.5, 0.0), "the same word at both places"), (9
 show.figure(
     fig,
     name="tiny",
-    caption="Thin arrows: two places. Orange: the words that are added. Dots: the tokens.",
-    alt="On the left two arrows from a point, each continued by the same short arrow to the right; the two dots at the "
-    "ends are in different directions. On the right the second arrows lead back, and both dots are at the start.",
+    caption="Thin arrows: two position vectors. Orange: the word vectors that are added. Dots: the tokens.",
+    alt="On the left, two arrows from a point, each continued by the same short arrow to the right. The two dots at "
+    "the ends are in different directions. On the right, the second arrows lead back, and both dots are at the start.",
 )
 
 # %% [markdown]
-# We see that the same word keeps the two tokens in different directions, and that special words bring them together.
+# With the same word at both positions, the two tokens have different directions. Special words cancel the positions.
 #
 # ## The paper states
-# A context has $n$ tokens of $d$ numbers, the rows of $E$. Assumption 2 says that they are linearly independent: $E$
-# has rank $n$. Sinusoidal positions encode the place $p$ by the values at $p$ of $d$ sines and cosines of different
-# frequencies.
+# A context has $n$ tokens of $d$ numbers, the rows of $E$. Assumption 2 says that they are linearly independent, so
+# that $E$ has rank $n$. Sinusoidal encodings describe the position $p$ by the values at $p$ of $d$ sines and cosines of
+# different frequencies.
 #
 # <!-- claim memorization/remark-positional-full-rank -->
 # <blockquote>
@@ -66,30 +66,31 @@ show.figure(
 # the positional encoding matrix is inherently full rank. In view of the positional encoding equations, this
 # characteristic extends to the context matrix $E^{(t)}$, establishing the validity of Asm. 2.
 #
-# **What is true.** In exact arithmetic the first $n\le d$ encodings are linearly independent. With almost every
-# embedding of the words, the contexts of all sentences of $n$ words have rank $n$, whatever words occur again.
+# **What is true.** In exact arithmetic, the first $n\le d$ encodings are linearly independent. With almost every
+# embedding of the words, the contexts of all sentences of $n$ words have rank $n$, even if words are repeated.
 #
-# **What changed.** It does not extend to every embedding: tokens equal to minus the positions give the context 0.
+# **What changed.** The property does not extend to every embedding: if the word vectors are minus the positions, the
+# context is 0.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** Arithmetic must be exact. In float64 the rank of 512 encodings of width 1024 is 171. With words
-# of the usual small size that occur again, 512 places and a vocabulary of 256, the context has rank 398 in float64 and
-# 387 in float32, the precision of the authors' code. Learned positions need not have full rank: those of
-# all-MiniLM-L6-v2, cut to rank 8, leave 1 of 60 texts with independent tokens before the first layer, and all 60 after
-# it (float64).
+# **Beyond the paper.** Exact arithmetic matters: in float64, the rank of 512 encodings of width 1024 is 171. If we add
+# word vectors of the usual small size, from a vocabulary of 256 words, the context of 512 tokens has rank 398 in
+# float64 and 387 in float32, the precision of the authors' code. Learned positions do not need full rank. If those of
+# all-MiniLM-L6-v2 are cut to rank 8, only 1 of 60 texts has independent tokens before the first layer, but all 60 do
+# after it (float64).
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The positions are the real and imaginary parts of powers of $d$ different numbers on the unit circle. A combination of
-# $n\le d$ rows that is 0 is a polynomial of degree below $n$ with $d$ roots, so it is 0. With words added, a
-# determinant of the tokens is a polynomial in the entries of the words. It is not 0 if the words are 0, and therefore
-# almost never. How *far* from dependent the tokens are is another question. Most frequencies are so low that their
-# waves change little over a few hundred places.
+# The encodings are the real and imaginary parts of powers of numbers on the unit circle. If a linear combination of
+# $n\le d$ rows is 0, its coefficients form a polynomial of degree below $n$ with $d$ roots, so all of them are 0. If we
+# add words, a determinant of the tokens is a polynomial in the entries of the word vectors. It is not 0 if all words
+# are 0, and therefore it is nonzero for almost all words. However, the tokens may be almost dependent, because most
+# frequencies are so low that their waves change little over a few hundred positions.
 #
 # <details><summary>Proof of Section 4.4, positions, as corrected</summary>
 #
@@ -113,9 +114,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We examine the first $n$ positions of width 64 with 240 digits, alone and with one word added to all of them, which is
-# the sentence that is hardest for Assumption 2. In a third sentence we draw the words from half as many, so that some
-# occur again.
+# We examine the first $n$ positions of width 64 with 240 digits, alone and with the same word added to all of them. In
+# a third sentence, we draw the words from a vocabulary half as large as the sentence is long, so that some words are
+# repeated.
 
 # %% tags=["parameters"]
 most = 33  # positions examined with many digits, width 64, from 12 to 48
@@ -144,22 +145,22 @@ in_float64 = [(values[-1] / values[0]).item() for values in rounded]
 # %%
 fig, axis = show.axes()
 axis.semilogy(counts, exact, marker="o", label="positions, 240 digits")
-axis.semilogy(counts, one_word, "--", marker="^", label="one word at all positions, 240 digits")
+axis.semilogy(counts, one_word, "--", marker="^", label="the same word at all positions, 240 digits")
 axis.semilogy(counts, in_float64, marker="s", label="positions, float64")
-axis.set(xlabel="positions n, width 64", ylabel="smallest over largest singular value")
+axis.set(xlabel="number of positions n, width 64", ylabel="smallest / largest singular value")
 axis.legend()
 show.figure(
     fig,
     name="positions",
-    caption="Exactly the ratio keeps falling and is never zero, with a word added as without. In double precision it "
-    "stops at rounding near 20 positions.",
-    alt="Three falling curves on a logarithmic axis. The float64 one levels off at 1e-17; the two others lie on top of "
-    "each other and go on falling.",
+    caption="The ratio of the smallest to the largest singular value. With 240 digits it keeps falling but is never "
+    "zero, with or without a word. In float64 it levels off at rounding level near 20 positions.",
+    alt="Three falling curves on a logarithmic axis. The one for float64 levels off at 1e-17; the two others coincide "
+    "and continue to fall.",
 )
 
 # %% [markdown]
-# The smallest singular value falls exponentially, and never to 0. In double precision it stops at rounding. What does
-# this mean for sentences?
+# The smallest singular value falls exponentially but never reaches 0. In float64, we see only rounding errors beyond
+# about 20 positions. What does this mean for sentences?
 
 # %%
 sizes = [(32, 64), (197, 768), (512, 1024)]
@@ -174,16 +175,16 @@ in_two = [
 show.table(
     ["n", "d", "positions", "new words, float64", "float32", "recurring words, float64", "float32"],
     [(*size, rank, *row) for size, rank, row in zip(sizes, ranks, in_two, strict=True)],
-    caption="Numerical ranks. New words: another one at each place. Recurring words: drawn from n/2 words.",
+    caption="Numerical ranks. New words: a different word at each position. Recurring words: drawn from n/2 words.",
 )
 
 # %% [markdown]
-# The tokens keep the rank where every place has a new word. Where words occur again, the positions would have to do it
-# alone, and in float64 and float32 they cannot.
+# The tokens have full rank if every position has a new word. If words are repeated, the positions alone must make the
+# tokens independent, and in the two larger cases they cannot.
 #
 # ### Positions of a trained model
-# The positions of all-MiniLM-L6-v2, a BERT, are learned. We replace the first 64 by their best approximation of a lower
-# rank and ask, in float64, which of 60 texts keep independent tokens. The results are recorded
+# The positions of all-MiniLM-L6-v2, a BERT, are learned. We replace the first 64 of them by their best approximation of
+# a lower rank and ask, in float64, which of 60 texts still have independent tokens. We show recorded results
 # (`benchmarks/memorization_weights.py`), because the weights are a package of 83 MB (`make weights`).
 
 # %%
@@ -196,25 +197,25 @@ cut = {
 fig, axis = show.axes()
 for depth, marker in zip((0, 1, 6), show.MARKERS, strict=False):
     axis.plot(list(cut), [full[depth] / 60 for full in cut.values()], marker=marker, label=f"after {depth} layers")
-axis.set(xlabel="rank that is left of 64 learned positions", ylabel="texts with independent tokens")
+axis.set(xlabel="rank of the 64 positions after the cut", ylabel="fraction of texts")
 axis.legend()
 show.figure(
     fig,
     name="cut",
-    caption="all-MiniLM-L6-v2, texts of 64 tokens, float64: the fraction of texts whose tokens are independent, with "
-    "positions cut to a lower rank.",
+    caption="all-MiniLM-L6-v2, texts of 64 tokens, float64: the fraction of texts whose tokens are independent, if "
+    "the positions are cut to a lower rank.",
     alt="Three curves against the rank. Before the first layer the curve rises from 0 at rank 1 to 0.1 at rank 16, "
     "0.85 at rank 32 and 1 at rank 48. After one layer and after six, it is near 0.8 at rank 1, and 1 from rank 8 on.",
 )
 
 # %% [markdown]
-# We see that a trained layer repairs what is missing. Positions of rank 8 leave nearly no text with independent tokens,
-# and after one layer all texts have them. For trained GPT-2, Table 3 of the paper reports the opposite: independence
-# before the first layer, and not after it.
+# A trained layer restores independence. With positions of rank 8, only one of the 60 texts has independent tokens
+# before the first layer, but all have after it. For trained GPT-2, Table 3 of the paper reports the opposite: the
+# tokens are independent before the first layer, but not after it.
 #
 # ## How we checked
-# The controls are a word that occurs again without positions, and rounding. As stated in the paper, the rank of the
-# positions carries over to every context; we give the tokens for which it does not.
+# In one control, a word is repeated without positions. In the other, float64 must lose rank. We also give tokens for
+# which the paper's sentence fails.
 
 # %%
 again = int(torch.linalg.matrix_rank(word.expand(32, -1)))
@@ -239,24 +240,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Sinusoidal positions are independent, but only just: double precision sees some twenty of them at width 64.
-# - Added to words, they make almost all contexts independent in exact arithmetic, though not all.
-# - In floating point, words that occur again lose rank. Learned positions do better.
+# - Sinusoidal positions are independent, but barely: at width 64, only about twenty are numerically independent in
+#   float64.
+# - Added to words, they make the tokens of almost all contexts independent in exact arithmetic, but not of all.
+# - In floating point, long contexts with repeated words lose rank. Learned positions do better.
 #
 # ## Exercises
 #
-# 1. *By hand.* Add the word $(x,y)$ to the two places of the tiny example. For which words are the tokens dependent?
+# 1. *By hand.* Add the word $(x,y)$ to the two positions of the tiny example. For which words are the tokens dependent?
 #    <details><summary>Solution</summary>
 #
 #    The tokens are $(x,1+y)$ and $(0.84+x,0.54+y)$, and the determinant is $x(0.54+y)-(1+y)(0.84+x)=-0.46x-0.84y-0.84$.
-#    It is 0 on the line $0.46x+0.84y=-0.84$, a set of measure 0, on which $(0,-1)$ lies.
+#    It is 0 on the line $0.46x+0.84y=-0.84$, which has measure 0 and contains $(0,-1)$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `most = 48`. Where do the exact curves end, and do they separate?
 #    <details><summary>Solution</summary>
 #
-#    They go on falling to about $10^{-82}$, still together: a single word changes one direction only.
+#    They fall further, to about $10^{-82}$, and still coincide, because a single word changes only one direction.
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because there we test language models, with their positions.
+# Next: [Table 3](table_3_language.ipynb), because there we test whole language models.

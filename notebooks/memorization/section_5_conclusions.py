@@ -3,16 +3,16 @@
 # *Mahdavi, Liao, Thrampoulidis: the three conclusions of Section 5.2.*
 #
 # The paper draws three conclusions from its theorem: more heads help, longer contexts help, and wider keys help up to
-# the length of the context. But the theorem is a lower bound. It says what is certain, and cannot say that anything
-# grows or stops growing. For this we need an upper bound as well.
+# the length of the context. However, the theorem is a lower bound. It cannot show that the true capacity grows or stops
+# growing. For this we also need an upper bound.
 #
-# **In numbers.** A head on a shared context of two tokens of width 3 has one difference of logits, which depends on 3
-# weights. Its output has one value and a constant. The outputs of any number of examples therefore move in at most
-# $3+1+1=5$ dimensions, and almost no six labels can be met.
+# **In numbers.** Consider one head on a shared context of two tokens of width 3. The difference of its logits is a
+# linear function of the query, with 3 coefficients. The output is a softmax weight times a number, plus a constant. All
+# outputs therefore depend on only $3+1+1=5$ numbers, and the layer can fit almost no six labels.
 #
 # ## The paper states
-# We write $H$ for the number of heads, $n$ for the tokens of a context, $d$ for their width, and $d_h$ for the width of
-# the keys.
+# We write $H$ for the number of heads, $n$ for the number of tokens in a context, $d$ for their width, and $d_h$ for
+# the width of the keys.
 #
 # <!-- claim memorization/remark-conclusion-1 -->
 # <blockquote>
@@ -26,10 +26,11 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** Layers of more heads, taken as a class, meet labels that layers of fewer do not, with one shared
-# context and with a context for each example. A lower bound does not show it. Theorem 1 shows it together with an upper
-# bound, the number of labels within reach: for one output and a shared context with $d_h\ge n$, from more than $d+1$
-# times as many heads on, and with separate contexts from $d(d+1)/(n-1)$ times as many on.
+# **Beyond the paper.** With more heads, a layer can fit some labels that no layer with fewer heads fits, both with one
+# shared context and with separate contexts. Theorem 1 alone does not show this, because it is a lower bound. It does so
+# together with an upper bound, the number of independent directions in which the outputs can move. For one output and a
+# shared context with $d_h\ge n$, this needs more than $d+1$ times as many heads; with separate contexts, $d(d+1)/(n-1)$
+# times as many.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -46,10 +47,11 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** We judge the sentence for one context that all examples share, as in the experiments that verify
-# it. There every token adds $H(d+1)$ labels within reach. Whether longer contexts memorise more where each example has
-# a separate context is open: the number within reach is then the same for every $n\ge2$ (144 at $d=8$ with two heads).
-# This shows no gain and refutes none, since as many dimensions are not the same labels.
+# **Beyond the paper.** We judge the sentence for one context that all examples share, as in the paper's experiments.
+# There, every token adds $H(d+1)$ directions in which the outputs can move. If each example has a separate context, it
+# is open whether longer contexts memorise more: the number of directions is then the same for every $n\ge2$ (144 at
+# $d=8$ with two heads). This neither shows nor excludes a gain, since equally many directions need not contain the same
+# labels.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -62,29 +64,29 @@
 # **The paper states.** (3) When fixing $d,n$, increasing $d_h$ only helps up to $d_h<n$, and there is no memorization
 # gain beyond that.
 #
-# **What is true.** It is true where all examples share one context: a head of any key width has the softmax weights of
-# one of width $n-1$.
+# **What is true.** The sentence is true if all examples share one context: then every head, of any key width, has the
+# same softmax weights as some head of width $n-1$.
 #
-# **What changed.** The contexts must be shared, as in the experiments that verify it. With a context for each example a
-# width beyond $n$ adds labels within reach until $d_h=d$: from 112 to 144 at $d=8$, $n=4$ with two heads.
+# **What changed.** The context must be shared, as in the paper's experiments. With separate contexts, keys wider than
+# $n$ add directions in which the outputs can move, until $d_h=d$: from 112 to 144 at $d=8$, $n=4$ with two heads.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper denies a gain, and with separate contexts the larger number within reach is a gain.
-# Theorem 1 is a lower bound and does not show the sentence. For $d_h<n$ it is not tight: with a shared context and
-# $d_h=1$ the rank of $Z$ is already $H(n-1)+1$ where we tried it.
+# **Beyond the paper.** The paper excludes any gain, and with separate contexts the additional directions are a gain.
+# Theorem 1 does not imply the sentence, because it is a lower bound. For $d_h<n$, this bound is not tight: with a
+# shared context and $d_h=1$, the rank of $Z$ is already $H(n-1)+1$ in our runs.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# As the weights vary, the outputs of $T$ examples move in a limited number of dimensions. We call it the number of
-# *labels within reach*: if it is smaller than $T$, almost no labels can be met. With a shared context it is
-# $H(n-1)(d+1)+1$ for wide keys, which grows with every head and every token. With separate contexts it is $Hd(d+1)$,
-# which does not depend on $n$ from $n=2$ on. Since softmax ignores a number added to all logits, keys of width $n-1$
-# realise every head of a shared context.
+# As the weights vary, the outputs of $T$ examples move in a limited number of independent directions. We call this
+# number the *labels within reach*. If it is smaller than $T$, the layer can fit almost no labels. With a shared context
+# and wide keys, it is at most $H(n-1)(d+1)+1$, which grows with every head and every token. With separate contexts it
+# is at most $Hd(d+1)$, for every $n$. Since softmax does not change when we add a number to all logits, keys of width
+# $n-1$ realise every head of a shared context.
 #
 # <details><summary>Why the outputs move in no more dimensions than are counted</summary>
 #
@@ -126,8 +128,8 @@
 # </details>
 #
 # ## See it run
-# We take the rank of the derivative of the outputs by all weights, without rounding: tokens, queries and weights are
-# whole numbers, and the powers in the softmax are powers of 7.
+# We compute the rank of the derivative of the outputs with respect to all weights. It is exact, because tokens, queries
+# and weights are integers, and the powers in the softmax are powers of 7.
 
 # %%
 from itertools import pairwise
@@ -195,20 +197,20 @@ panels[0].legend(fontsize=7)
 show.figure(
     fig,
     name="reach",
-    caption=f"Labels within reach. Right: {heads} heads with a shared context, 2 with separate ones. Dashed: what "
-    "Theorem 1 promises.",
-    alt="Three panels, each with a low dashed line. Left two rising lines. In the middle one rising and one level "
-    "line. Right one that is level from n minus one on and one that rises to the end.",
+    caption=f"Labels within reach. Left and right: {heads} heads at most with a shared context, two with separate "
+    "contexts. Dashed: what Theorem 1 promises.",
+    alt="Three panels, each with a low dashed line. Left, two rising lines. Middle, one rising and one level line. "
+    "Right, one line that is level from n minus one on and one that rises to the end.",
 )
 
 
 # %% [markdown]
-# Heads add, with either kind of context. Longer contexts add only where they are shared. Wider keys add up to $n-1$
-# where contexts are shared, and up to $d$ where they are not.
+# More heads increase the number for both kinds of context. Longer contexts increase it only if all examples share one.
+# Wider keys increase it up to $d_h=n-1$ with a shared context, and up to $d_h=d$ with separate contexts.
 #
 # ## How we checked
-# We also train layers on labels beyond the reach of a smaller layer: the larger layer meets them, and the smaller must
-# miss them. sympy and z3 prove the counts for all sizes.
+# We also train layers on more labels than a smaller layer has within reach. The larger layer must fit them, and the
+# smaller one must fail. sympy and z3 prove the counts for all sizes.
 
 
 # %%
@@ -314,38 +316,39 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Training can show that labels are met. That it fails to meet them shows little, since it may not have looked long
-# enough. We draw starts until one meets the labels, at most 60; where labels must be missed, all of six starts miss
-# them. A further head never hurts, since its value weights can be zero. That the key width adds up to $n-1$ and not
-# beyond is tried at all sizes up to $d=12$.
+# Successful training shows that a layer can fit the labels. Failed training shows little, since a longer search might
+# succeed. We draw initial weights until training fits the labels, at most 60 times. If the layer must fail, we train
+# from six initial weights, and all of them must fail. An additional head never does harm, since its value weights can
+# be zero. We test at all sizes up to $d=12$ that the count grows with the key width up to $n-1$ and not beyond.
 #
 # </details>
 #
 # ## Where the paper differs
-# With a context for each example, keys wider than $n$ do help: they add labels within reach until $d_h=d$. Elsewhere
-# the paper is more careful: "Theorem 1 suggests there is *no* gain in memorization capacity provided $d_h>n$" (Section
-# 4).
+# With a separate context for each example, keys wider than $n$ do help: they put more labels within reach until
+# $d_h=d$. Elsewhere, the paper is more careful: "Theorem 1 suggests there is *no* gain in memorization capacity
+# provided $d_h>n$" (Section 4).
 #
 # ## What to remember
 #
-# - More heads put more labels within reach, with either kind of context.
-# - With a shared context, so does every further token, but no key wider than $n-1$.
+# - More heads put more labels within reach, with shared and with separate contexts.
+# - With a shared context, so does every additional token. Keys wider than $n-1$ do not.
 # - With separate contexts, wider keys put more labels within reach, but longer contexts do not.
 #
 # ## Exercises
 #
-# 1. *By hand.* How many labels are within reach of $H=2$ heads with wide keys, $n=4$ and $d=8$, for either kind of
+# 1. *By hand.* How many labels are within reach of $H=2$ heads with wide keys, $n=4$ and $d=8$, for each kind of
 #    context?
 #    <details><summary>Solution</summary>
 #
-#    Shared: $2\cdot3\cdot9+1=55$. Separate: $2\cdot8\cdot9=144$.
+#    With a shared context, $2\cdot3\cdot9+1=55$. With separate contexts, $2\cdot8\cdot9=144$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `context = 6`. From which key width on is the line of shared contexts level?
+# 2. *Predict, then run.* Set `context = 6`. From which key width on is the line for the shared context level?
 #    <details><summary>Solution</summary>
 #
-#    From $n-1=5$ on.
+#    It is level from $n-1=5$ on.
 #
 #    </details>
 #
-# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we can compare these counts with what training reaches.
+# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we can compare these counts with the number of labels
+# that training stores.

@@ -2,9 +2,9 @@
 # # Section 5.2 · The synthetic task, and what we had to choose
 # *Mahdavi, Liao, Thrampoulidis: Section 5.2, Appendix A.*
 #
-# Figures 2 to 5 train small models to memorise random labels. There is nothing to understand, and so the models can
-# only store. How exactly are the data made, what does the paper leave open, and how can we train hundreds of models in
-# minutes?
+# For Figures 2 to 5, the paper trains small models to memorise random labels. There is no pattern to learn, so the
+# models can only store. How exactly are the data made, what does the paper leave open, and how can we train hundreds of
+# models in minutes?
 #
 # ## The paper states
 # <!-- claim memorization/synthetic-task -->
@@ -22,22 +22,23 @@
 # <blockquote>
 #
 # **Beyond the paper.** With 100 classes $d_\mathrm{out}>d=64$, which Theorem 1 does not cover. Appendix A trains for at
-# least 500 epochs and 50,000 steps (Figures 2c and 3: 300,000), with batches of 256, Adam at 0.001 with warm-up and
-# cosine decay, in some 20 GPU days. Our models of Figure 3 at the paper's size have these batches, steps and rate.
+# least 500 epochs and 50,000 steps (Figures 2c and 3: 300,000), with batches of 256, Adam at a rate of 0.001 with
+# warm-up and cosine decay, in about 20 GPU days. Our models of Figure 3 at the paper's size use these batches, steps
+# and rate.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# The output is read at the query only. We therefore skip all other positions. A context that all examples share has the
-# same keys and values for all of them, and we compute these once per step. This shortcut gives the same output as the
-# full layer.
+# Only the output at the query is used, so we do not compute the other positions. If all examples share a context, its
+# keys and values are the same for all of them, and we compute these once per step. This shortcut gives the same output
+# as the full layer.
 #
-# The task is not quite the setting of Theorem 1. With 100 classes there are more outputs than the width 64, so exact
-# labels may be out of reach; but only the largest output counts, which is easier.
+# The task is not quite the setting of Theorem 1. The 100 classes exceed the width 64, so the model may not be able to
+# produce arbitrary outputs. However, only the largest output counts, which is easier.
 #
 # ## See it run
-# Here are our choices where the paper says nothing:
+# The table lists our choices where the paper gives none.
 
 # %%
 import json
@@ -87,12 +88,12 @@ show.table(
         ("query in its own context", "no"),
         ("skip connection, normalisation, MLP", "none"),
         ("read-out", "H × d output map, then a linear map with bias to classes or one number"),
-        ("start", "Xavier-uniform keys, queries, values, and W_O in Figure 3; the rest uniform within 1/√inputs"),
-        ("warm-up", "5 % of the steps from a hundredth of the rate, then a cosine to 0"),
+        ("initial weights", "Xavier-uniform keys, queries, values, and W_O in Figure 3; rest uniform within 1/√inputs"),
+        ("learning rate", "rises from a hundredth of its peak for 5 % of the steps, then follows a cosine to 0"),
         ("seeds", "five to forty in the book's own runs, as each page says; six in the full profile"),
         ("'non-saturated part' of a curve", "accuracy below 0.95, or an error above 5 % of a constant answer's"),
         ("'monotone' in H or n", "every step a gain, by its 99 % interval over the seeds"),
-        ("'monotone' in d_h", "every step up to n at least a column's worth, as the page on Figure 2 says it"),
+        ("'monotone' in d_h", "every step up to n gains at least the mean per column, see the page on Figure 2"),
     ],
 )
 
@@ -101,7 +102,7 @@ show.table(
 steps = torch.arange(0, 1000)
 fig, axis = show.axes(height=2.2)
 axis.plot(steps / 1000, [schedule(int(step), 1000) for step in steps])
-axis.set(xlabel="fraction of the training", ylabel="rate over its height")
+axis.set(xlabel="fraction of the training", ylabel="rate / peak rate")
 show.figure(
     fig,
     name="schedule",
@@ -110,12 +111,12 @@ show.figure(
 )
 
 # %% [markdown]
-# The rate rises in a short warm-up and then falls along half a cosine.
+# The learning rate rises in a short warm-up and then falls along half a cosine.
 #
-# The ranges behind the figures come from the commands that the authors publish with their code: 342 runs per seed, of
-# 50,000 to 300,000 steps. The paper puts all its experiments at 20 days of a V100. But a single small model leaves a
-# GPU almost idle. We train all models of a panel that take equally many steps as one program, and one H100 trains a
-# panel in minutes.
+# We take the ranges in the figures from the commands that the authors publish with their code. These are 342 runs per
+# seed, of 50,000 to 300,000 steps. The paper estimates 20 days on a V100 for all its experiments. However, a single
+# small model leaves a GPU almost idle. We train all models of a panel that need the same number of steps at once, and
+# an H100 trains a panel in minutes.
 
 # %%
 trained_in = {}
@@ -134,8 +135,9 @@ show.table(
 
 # %% [markdown]
 # ## How we checked
-# We compare the shortcut with the layer in full, test the class counts, and compare the tokens' moments with those of
-# the uniform distribution. The controls are a query that attends to itself, and classes drawn a little unevenly.
+# We compare the shortcut with the full layer, test the class counts, and compare the moments of the tokens with those
+# of the uniform distribution. The controls are a query that attends to itself, and classes that are drawn slightly
+# unevenly.
 
 
 # %%
@@ -189,15 +191,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# In the full layer all $n+1$ positions attend to the context, one head after another. The chi-square statistic of the
-# class counts must stay below its 99.9 % point. The paper does not give the number of seeds; six are the default of the
-# authors' code. It does not give $d_v$; with the value width 1 of the table $d_v<d_\mathrm{out}$.
+# In the full layer, all $n+1$ positions attend to the context, and we compute one head after another. The chi-square
+# statistic of the class counts must be below its 99.9 % quantile. The paper does not give the number of seeds; six is
+# the default of the authors' code. It does not give $d_v$ either; with our $d_v=1$, we have $d_v<d_\mathrm{out}$ in
+# classification.
 #
 # </details>
 #
 # ## What to remember
 #
-# - The labels have no pattern, so what is right has been stored.
+# - The labels have no pattern, so a correct answer beyond chance has been stored.
 # - Only the query's output is read, which makes training cheap.
 #
 # ## Exercises
@@ -205,13 +208,13 @@ claim.verdict()
 # 1. *By hand.* What are the mean and the variance of one number of a token?
 #    <details><summary>Solution</summary>
 #
-#    1/2 and 1/12, as for every uniform number from $[0,1]$.
+#    They are 1/2 and 1/12, as for every uniform number from $[0,1]$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `context = 1`. Is the shortcut still exact?
 #    <details><summary>Solution</summary>
 #
-#    Yes. A single token leaves nothing to choose from, in the full layer as in the shortcut.
+#    Yes. With a single token, its weight is 1, in the full layer as well as in the shortcut.
 #
 #    </details>
 #

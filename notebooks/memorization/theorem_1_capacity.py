@@ -3,9 +3,9 @@
 # *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
 #
 # How many arbitrary answers can one layer of attention store? A head seems a poor place to store anything, because all
-# it can do is average the tokens of its context. Theorem 1 states that each head nevertheless stores nearly as many
-# answers as its context has tokens, if its keys are wide enough. The proof is a recipe for the weights, which we follow
-# here.
+# it can do is average the tokens of its context. Theorem 1 nevertheless states that each head stores nearly as many
+# answers as its context has tokens, if its keys are wide enough. Its proof is a recipe for the weights, and we follow
+# it here.
 
 # %%
 from dataclasses import replace
@@ -36,7 +36,7 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Suppose we have two heads, and five examples that share one context of three tokens. On each example, a head
-# distributes a total weight of 1 over the three tokens. Let these weights, in quarters, be
+# distributes a total weight of 1 over the three tokens. Suppose that these weights, counted in quarters, are
 #
 # | example | head 1 | head 2 |
 # | --- | --- | --- |
@@ -47,9 +47,9 @@ from bookpress.claims import schematic
 # | 5 | 1 2 1 | 1 2 1 |
 #
 # Head 1 makes rows 1 to 3 linearly independent, but it cannot distinguish example 4 from 1, or 5 from 2. Can head 2?
-# Subtract rows 1 and 2 from rows 4 and 5. The entries of head 1 cancel, and head 2 leaves $(-2, 1, 1)$ and
-# $(1, 2, -3)$. These two vectors are not parallel, so all five rows are independent. If the tokens are also
-# independent, a linear read-out can give the five examples any five answers.
+# Subtract rows 1 and 2 from rows 4 and 5. The entries of head 1 cancel, and head 2 leaves $(-2, 1, 1)$ and $(1, 2,
+# -3)$. These two vectors are not parallel, so all five rows are independent. If the tokens are also independent, a
+# linear read-out can assign any five answers to the five examples.
 
 # %%
 QUARTERS = [[2, 1, 1, 4, 0, 0], [1, 2, 1, 0, 0, 4], [1, 1, 2, 0, 4, 0], [2, 1, 1, 2, 1, 1], [1, 2, 1, 1, 2, 1]]
@@ -76,25 +76,26 @@ schematic.text(axis, (12.0, 4.2), "weights")
 show.figure(
     fig,
     name="tiny",
-    caption="Two heads, three tokens, five examples. Blue: a head chooses these weights. Orange: it looks at one token "
-    "only. Right: the same weights as a matrix, one row per example.",
+    caption="Two heads, three tokens, five examples. Blue: a head chooses these weights. Orange: it looks at one "
+    "token only. Right: the same weights as a matrix, with one row per example.",
     alt="Two triangles with a token at each corner. In the first, the points of all examples are inside. In the "
-    "second, points 4 and 5 are inside, and points 1, 2 and 3 each at another corner. A grid of five rows on the right "
-    "has the weights.",
+    "second, points 4 and 5 are inside, and points 1, 2 and 3 are each at a different corner. A grid of five rows on "
+    "the right shows the weights.",
 )
 
 # %% [markdown]
-# We see every example as a point in a triangle of weights, with one triangle per head. Head 2 owns examples 4 and 5,
-# whose points may move freely inside. Examples 1, 2 and 3 are in the corners, where the softmax is saturated (it comes
-# as close to a corner as we like). We can therefore tune head 2 for its own examples, while the other examples stay
-# where they are. Head 1 owns examples 1, 2 and 3, one more than head 2, because there are no earlier examples that it
-# could disturb.
+# Each example is a point in each triangle, and its position shows how the head distributes its weight. Head 2 *owns*
+# examples 4 and 5, whose points may move freely inside. Examples 1, 2 and 3 are at the corners, where the softmax is
+# *saturated*: nearly all its weight is on one token. We can therefore tune head 2 for its own examples, while the other
+# examples stay where they are. Head 1 owns examples 1, 2 and 3, one more than head 2, because there are no earlier
+# examples that it could disturb.
 #
 # ## The paper states
 # An example consists of a *context* $E$ of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a
-# label with $d_\mathrm{out}$ numbers. Each of the $H$ heads has keys and queries of width $d_h$. From $e$, each head
-# computes softmax weights $\theta$ and then the average $z=E^\top\theta$ of the tokens. Everything that follows is
-# linear: values of width $d_v$, an output map to a vector $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
+# label with $d_\mathrm{out}$ numbers. There are $T$ examples. Each of the $H$ heads has keys and queries of width
+# $d_h$. From $e$, each head computes softmax weights $\theta$ and then the average $z=E^\top\theta$ of the tokens.
+# Everything that follows is linear: values of width $d_v$, an output map to a vector $o$ of $d$ numbers, and a decoder,
+# $\hat y=W_D^\top o$.
 #
 # Two assumptions say that the data are independent enough: every $n$ of the queries are linearly independent
 # (Assumption 1), and so are the $n$ tokens of each context (Assumption 2).
@@ -113,14 +114,14 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** "$\ge d_\mathrm{out}$" must apply to $d$ too, as the comma after $d$ allows and Step 2 of the
-# proof needs: all outputs have rank at most $d$. The theorem is judged so.
+# **Beyond the paper.** We read "$\ge d_\mathrm{out}$" as a condition on $d$ as well as on $d_v$. The comma after $d$
+# allows this reading, and Step 2 of the proof needs it, because the matrix of all outputs has rank at most $d$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The proof turns this into a question about rank. For each example, we write the averages of all heads one after
-# another. The resulting vectors are the rows of the *feature matrix* $Z$.
+# The proof turns this into a question about rank. For each example, we concatenate the averages of all heads. The
+# resulting vectors are the rows of the *feature matrix* $Z$.
 #
 # <!-- claim memorization/proposition-1 -->
 # <blockquote>
@@ -145,7 +146,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# If the rows of $Z$ are independent, one linear system gives the read-out. We therefore need $Z$ to have rank $T$.
+# If the rows of $Z$ are independent, we obtain the read-out by solving one linear system. We therefore need $Z$ to have
+# rank $T$.
 #
 # A head's logits are $EWe$ with $W=W_KW_Q^\top$. For the first head, we choose softmax weights on $r$ examples so that
 # the corresponding rows of $Z$ are independent. Every further head uses $W=W^*+cW^+$. The part $W^*$ gives $r-1$ new
@@ -153,14 +155,14 @@ show.figure(
 # new examples, which means that all logits are 0. On all earlier examples $W^+$ is *decided*, which means that one
 # token, the *winner*, has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). A large $c$ pushes the
 # earlier examples into corners ({claim:ref}`Lemma 4 <memorization/lemma-4>`), whatever $W^*$ is. Since we know these
-# corners before we choose $W^*$, we can choose the new rows outside the span of the earlier ones. Each head adds $r-1$
-# to the rank. One direction is lost because softmax weights sum to 1, or, for narrow keys, because $W^+$ needs one of
-# the $d_h$ dimensions.
+# corners before we choose $W^*$, we can choose the new rows outside the span of the earlier ones. Each further head
+# adds $r-1$ to the rank. One direction is lost because softmax weights sum to 1, or, for narrow keys, because $W^+$
+# needs one of the $d_h$ dimensions.
 #
 # <details><summary>Proof of Proposition 1, with fixed blocks</summary>
 #
-# The features of the heads so far are $Z'$, and those of the new head are $Z''$. An index $B$ or $R$ selects the rows
-# of these examples, and $Z_B'^{+}$ is a pseudo-inverse.
+# We write $Z'$ for the features of the heads so far, and $Z''$ for those of the new head. An index $B$ or $R$ selects
+# the rows of a set of examples, and $Z_B'^{+}$ is a pseudo-inverse.
 #
 # Let $T \le H(r-1)+1$. After each head, we want the rows of $Z$ of all blocks so far to be independent in the columns
 # of the heads so far. Further columns do not change this, so after the last head $\mathrm{rank}\,Z = T$.
@@ -255,21 +257,20 @@ fig.colorbar(picture, label="largest softmax weight")
 show.figure(
     fig,
     name="staircase",
-    caption="The largest softmax weight of every head (rows) on every example (columns). The staircase is where a "
-    "head chooses its weights. Elsewhere heads are saturated; but the first row, whose head comes before all others, "
-    "is left as it falls out.",
-    alt="A heat map, nearly uniform, with a staircase of another shade from the upper left to the lower right; the top "
-    "row is mixed throughout.",
+    caption="The largest softmax weight of each head (rows) on each example (columns). On the staircase, heads choose "
+    "their weights freely. Everywhere else they are saturated, except in the first row: head 1 has no earlier "
+    "examples to protect.",
+    alt="A heat map, nearly uniform, with a staircase of another shade from the upper left to the lower right. The "
+    "top row is mixed throughout.",
     photo=True,
 )
 
 # %% [markdown]
-# We see the staircase of blocks. Head 1 owns the first $r$ examples. Each further head owns the next $r-1$, and for
-# every other example it puts nearly all its weight on one token. The first row is mixed throughout, because head 1 had
-# no earlier examples to protect.
+# We see the staircase of blocks. Head 1 owns the first $r$ examples. Each further head owns the next $r-1$, and on
+# every other example it puts nearly all its weight on one token.
 #
-# Next we change the sizes. We draw tokens from two distributions, with one shared context or a separate context for
-# each example.
+# Next we vary the sizes. We draw tokens from two distributions, and use either one shared context or a separate context
+# for each example.
 
 # %%
 sizes = [(4, 4, 8, 8), (4, 4, 8, 3), (8, 6, 12, 12), (8, 8, 16, 4), (8, 8, 16, 2), (8, 16, 32, 32), (4, 32, 64, 64)]
@@ -312,8 +313,7 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 
 # %% [markdown]
 # The rank equals $T$ in all 28 runs, and the residuals are at rounding level. The singular ratio, which is the smallest
-# singular value of $Z$ divided by the largest, stays far above rounding level. The same is true for a larger case,
-# $H=20$ and $T=621$, which we check below.
+# singular value of $Z$ divided by the largest, stays far above this level. The same is true for $H=20$ and $T=621$.
 #
 # ## How we checked
 # We require residuals below $10^{-10}$ in every run. As a control, we give the same heads $H(n-1)+2$ examples, which is
@@ -326,8 +326,9 @@ one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), 
 print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}")
 
 # %% [markdown]
-# To test the condition $d\ge d_\mathrm{out}$, we try labels of five numbers with tokens of width three. The best
-# possible layer misses these labels by their singular values beyond the third. It meets labels of three numbers.
+# To test the condition $d\ge d_\mathrm{out}$, we use labels of five numbers with tokens of width three. Even the best
+# possible layer misses these labels, by exactly their singular values beyond the third. It fits labels of three
+# numbers.
 
 # %%
 narrow = sample_examples(5, 2, 3, seed=seed)
@@ -342,7 +343,7 @@ three = solve_readout(narrow_heads.Z, wide_labels[:, :3], 4, 5)
 within_width = (predict(narrow_heads.heads, three, narrow) - wide_labels[:, :3]).abs().max().item()
 
 # %% [markdown]
-# We also follow the paper's proof head by head, with $d_h=d>n$. After $H'$ heads the rank of the features $Z'$ must be
+# We also follow the paper's proof head by head, with $d_h=d>n$. After $H'$ heads, the rank of the features $Z'$ must be
 # $H'(n-1)+1$. The new head must add $n-1$ to this rank, and its finite weights must stay close enough to the saturated
 # limit (Eq. 13).
 
@@ -400,21 +401,20 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - A comma in the statement allows two readings (see below). We judge the theorem with $d\ge d_\mathrm{out}$.
 # - We read the paper from extracted text, which may have lost or moved a sign.
-# - When the paper's induction chooses among dependent rows, rounding errors decide which rows it takes. We read this
-#   choice from the construction. In these six runs, the relevant singular values are far above rounding level, so every
-#   tolerance that we try gives the same rank.
+# - When the paper's induction chooses among dependent rows, rounding errors determine which rows it takes. We check the
+#   rows that the construction chose. In these six runs, the relevant singular values are far above rounding level, so
+#   every tolerance that we try gives the same rank.
 # - For $d_h<n$ the theorem's bound is lower than $H(n-1)+1$, and the features of our heads have a higher rank than the
 #   theorem states.
 #
 # </details>
 #
 # ### An exact certificate for Proposition 1
-# Above, we determined the rank from singular values. We can also prove the rank. As $c$ grows, $Z$ tends to a limit. If
-# the tokens have integer entries and the chosen weights are multiples of 1/1000, then 1000 times the limit is an
-# integer matrix, whose rank modulo a prime is exact and never too large. If the finite weights are close enough to the
-# limit, the rank of $Z$ is at least that of the limit.
+# Singular values only suggest the rank. We can also prove it. As $c$ grows, $Z$ tends to a limit. If the tokens have
+# integer entries and the chosen weights are multiples of 1/1000, then 1000 times the limit is an integer matrix. We
+# compute its rank modulo a prime without rounding, and this number never exceeds the true rank. For large enough $c$,
+# the rank of $Z$ is at least that of the limit.
 #
 # <details><summary>Proof that the rank of the limit is enough</summary>
 #
@@ -478,51 +478,50 @@ claim.number("rank with random heads", random_rank)
 claim.verdict()
 
 # %% [markdown]
-# Three further examples never raise the exact rank above the bound, and a duplicate token lowers it. Full rank alone is
-# nothing special, because random heads reach it as well. We therefore also check the steps of the construction, where
-# random heads fail.
+# Three further examples never raise the exact rank above the bound, and a duplicate token lowers it. Full rank alone
+# does not single out this construction, because random heads reach it as well. We therefore also check the steps of the
+# construction, where random heads fail.
 #
 # <details><summary>Method notes</summary>
 #
-# The computed $W^+$ is silent only up to rounding errors. There is an exactly silent matrix that differs from $W^+$
-# only by rounding errors. This matrix has the same winners, because every winner leads by far more than the rounding
-# error.
+# The computed $W^+$ is silent only up to rounding errors. An exactly silent matrix exists that differs from it only by
+# rounding errors. It has the same winners, because every winner leads by far more than the rounding error.
 #
 # </details>
 #
 # ## Where the paper differs
 # The statement lists "embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". Does the inequality also
 # apply to $d$? Step 2 of the proof needs it, because the read-out $I_{d\times d_\mathrm{out}}$ passes on all labels
-# only if $d\ge d_\mathrm{out}$. Read so, the theorem is true, and we judge it so. The introduction leaves no such
-# choice.
+# only if $d\ge d_\mathrm{out}$. With this reading, the theorem is true. The introduction does not allow it.
 #
 # <!-- claim memorization/introduction-capacity -->
 # <blockquote>
 #
-# **Section 1 (The theorem as the introduction has it)** *Section 1*
+# **Section 1 (The theorem as stated in the introduction)** *Section 1*
 #
 # **The paper states.** A single-layer MHA module with $H$ heads, embedding dimension $d$, key/query dimension $d_h$,
 # value dimension $d_v$, context size $n<d$, output dimension $d_\mathrm{out}\le d_v$, equipped with a total of
 # $O(Hd(d_h+d_v))$ trainable parameters, is capable of memorizing $\Omega(H\min(n,d_h))$ input examples.
 #
-# **What is true.** It is, if $d_\mathrm{out}\le d$ too, and $n$ and $d_h$ are at least 2.
+# **What is true.** The module is capable of this if, in addition, $d_\mathrm{out}\le d$, and $n$ and $d_h$ are at
+# least 2.
 #
-# **What changed.** The condition $d_\mathrm{out}\le d$ is missing. All outputs have rank at most $d$, so with
-# $d_\mathrm{out}>d$ some labels are out of reach of any number of heads.
+# **What changed.** The condition $d_\mathrm{out}\le d$ is missing. The matrix of all outputs has rank at most $d$, so
+# with $d_\mathrm{out}>d$ there are labels that no number of heads can fit.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** At $n=1$ all heads see the same token, and with one shared context the capacity is 1, whatever
-# $H$ is. For $d_h=1$ Theorem 1 promises one example; more is known only for special data.
+# **Beyond the paper.** At $n=1$, all heads see the same token, and with one shared context the capacity is 1 for every
+# $H$. For $d_h=1$, Theorem 1 promises one example; we know more only for special data.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # The output passes through $d$ numbers before it is decoded, so with $d_\mathrm{out}>d$ no number of heads helps. The
-# experiments violate the condition as well: they use 100 classes at $d=64$, and they count whether the largest output
-# is right, instead of asking for exact labels.
+# paper's experiments also violate the condition, with 100 classes at $d=64$. However, they only count how often the
+# largest output is the right one, and do not require exact labels.
 #
 # <details><summary>Proof of Section 1, second contribution, with d_out at most d</summary>
 #
@@ -547,9 +546,8 @@ claim.verdict()
 # %% [markdown]
 # ## Also on this page
 # ### The construction in rounded arithmetic
-# The induction must find the rank of the features so far. In exact arithmetic this is no problem, but a computer needs
-# a tolerance, and the result depends on this tolerance. We avoid the question by fixing the blocks of examples in
-# advance.
+# The induction must find the rank of the features so far. A computer needs a tolerance for this, and the result depends
+# on it. We avoid the problem by fixing the blocks in advance.
 #
 # <!-- claim memorization/appendix-b-construction -->
 # <blockquote>
@@ -566,9 +564,10 @@ claim.verdict()
 # <blockquote>
 #
 # **Beyond the paper.** We can assign the examples to heads in advance: head 1 fits examples $1,\dots,r$, and every
-# further head fits the next $r-1$. For a head with new examples $R$ and earlier examples $B$, let $C=-Z'_RZ_B'^{+}$. We
-# choose the new weights such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at its saturated limit. Then
-# $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows of $Z'_B$.
+# further head fits the next $r-1$. Let $Z'$ be the features of the earlier heads and $Z''$ those of the new head. For
+# new examples $R$ and earlier examples $B$, let $C=-Z'_RZ_B'^{+}$. We choose the new weights such that $Z''_R+CZ''_B$
+# has rank $|R|$, with $Z''_B$ at its saturated limit. Then $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since
+# $Z'_R+CZ'_B$ is orthogonal to the rows of $Z'_B$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -588,7 +587,7 @@ worst = {
 show.table(
     ["form", "smallest singular ratio", "largest residual", "largest value weight"],
     [(name, *row) for name, row in worst.items()],
-    f"$(H, n, d, d_h)$ = {size}, two laws with three seeds each, shared contexts; the worst of six runs",
+    f"The worst of six runs with shared contexts, $(H, n, d, d_h)$ = {size}: two distributions, three seeds each.",
 )
 
 # %%
@@ -599,19 +598,21 @@ shown = {name: forms[name] for name in ("fixed blocks", "printed, tolerance 0.01
 for (name, form), marker in zip(shown.items(), show.MARKERS, strict=False):
     singular = torch.linalg.svdvals(build_heads(data, H, d_h, seed=seed + 2, **form).Z)
     axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
-axis.set(xlabel="number of the singular value", ylabel="share of the largest")
+axis.set(xlabel="index of the singular value", ylabel="relative to the largest")
 axis.legend()
 show.figure(
     fig,
     name="spectrum",
-    caption=f"Singular values of Z for H = {H}, n = {n}, d = {d}, $d_h$ = {d_h}, T = {data.count}. All have rank T; "
-    "with a tolerance near rounding the paper's form relies on singular values many orders smaller.",
-    alt="Three falling curves on a logarithmic axis. Two end near a hundredth, one falls by six orders or more.",
+    caption=f"Singular values of Z for H = {H}, n = {n}, d = {d}, $d_h$ = {d_h}, T = {data.count}. All three matrices "
+    "have rank T. With a tolerance near rounding level, the paper's form relies on singular values that are many "
+    "orders of magnitude smaller.",
+    alt="Three falling curves on a logarithmic axis. Two end near a hundredth; the third falls by six orders of "
+    "magnitude or more.",
 )
 
 # %% [markdown]
-# We see that fixed blocks and a coarse tolerance keep the smallest singular value above a thousandth of the largest.
-# With a tolerance near rounding level, directions with tiny singular values enter the basis, and the read-out weights
+# Fixed blocks and a coarse tolerance keep the smallest singular value above a thousandth of the largest. With a
+# tolerance near rounding level, the induction relies on directions with tiny singular values, and the read-out weights
 # grow by many orders of magnitude.
 #
 # The proof with fixed blocks uses two facts, which we test for every head after the first. The new rows become
@@ -664,8 +665,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### The read-out
-# Step 2 solves one linear system for the values. The output map and the decoder are identity matrices truncated to the
-# right size. For all features, values and labels, z3 proves that they pass the labels on.
+# Step 2 solves one linear system for the values. The output map and the decoder are identity matrices cut to the right
+# size. At one size, the solver z3 proves that they pass the labels on for all features, values and labels.
 #
 # <!-- claim memorization/readout-step -->
 # <blockquote>
@@ -707,11 +708,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Saturation protects stored examples. A head that looks at a single token on an example continues to do so while we
-#   tune this head for other examples.
+# - Saturation protects stored examples. If a head looks at a single token on an example, it continues to do so while we
+#   tune it for other examples.
 # - The first head stores $r=\min(n,d_h)$ examples. Every further head stores $r-1$, because it must leave the earlier
 #   examples alone.
-# - With $H$ heads, $n$ tokens and keys of width $d_h$ we can write down weights that store any $H(\min(n,d_h)-1)+1$
+# - With $H$ heads, $n$ tokens and keys of width $d_h$, we can write down weights that store any $H(\min(n,d_h)-1)+1$
 #   answers.
 #
 # ## Exercises
@@ -730,8 +731,8 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    Now $r=8$. Each head after the first owns seven examples instead of fifteen, and $T=8\cdot7+1=57$ instead of 121.
-#    The residuals stay at rounding level. One control no longer fails, because seven heads with
-#    such narrow keys already have rank 57, which is more than the theorem counts.
+#    The residuals stay at rounding level. One control, the misprinted Eq. 9, no longer fails, because seven heads
+#    already reach the full rank 57, which is more than the theorem promises for them.
 #
 #    </details>
 #

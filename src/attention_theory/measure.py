@@ -73,7 +73,7 @@ def timed(run: Callable[[], Result]) -> tuple[Result, float]:
 
 
 class _TouchedEntries(TorchDispatchMode):
-    """Adds the entries of every tensor that goes into an operation or comes out of it."""
+    """Adds the entries of every tensor that an operation reads or returns."""
 
     def __init__(self) -> None:
         super().__init__()

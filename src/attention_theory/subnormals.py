@@ -11,7 +11,7 @@ import torch
 def subnormals_as_zero() -> Iterator[None]:
     """Within it this thread takes numbers below the smallest normal one for 0, and returns 0 in their place.
 
-    That is 1.2e-38 in float32 and 2.2e-308 in float64. It is for sums in which such numbers stand beside larger ones;
+    That is 1.2e-38 in float32 and 2.2e-308 in float64. It is for sums in which such numbers are next to larger ones;
     where the smallest numbers are squared or compared it would move the place where they underflow. A processor that
     has no such mode goes on as before.
     """

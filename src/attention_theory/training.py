@@ -1,7 +1,7 @@
 """Training many small models at once.
 
 The models are stacked along the first axis of every parameter. Adam works entry by entry, so one step on the sum of
-the losses is the same step on each model by itself; only the learning rate has to be kept per model.
+the losses is the same step on each model alone; only the learning rate has to be kept per model.
 """
 
 import math

@@ -37,7 +37,7 @@ def require(**rules: tuple[Any, ...]) -> None:
     """Check named parameters against their ranges, all at once.
 
     Each rule is ``name=(value, least, most)``, where either end may be ``None``, or ``name=(value, choices)`` with
-    a collection of allowed values (a ``range`` for multiples). Integer ends ask for a whole number, float ends for a
+    a collection of allowed values (a ``range`` for multiples). Integer ends require a whole number, float ends for a
     finite number; ``True`` is no number. A parameter that is a list is wrapped, ``name=(Each(values), least, most)``:
     it must hold at least one value, and every value satisfies the rule. A symbolic size of a traced graph passes.
 
@@ -147,7 +147,7 @@ def _is_within(value: Any, least: Any, most: Any) -> bool:
 
 
 def _kind(limit: Any) -> type:
-    """The kind of value that an end or a choice asks for: a whole number counts as a real one, ``True`` as neither."""
+    """The kind of value that an end or a choice requires: a whole number counts as a real one, ``True`` as neither."""
     kinds = (kind for kind in (bool, Integral, Real) if isinstance(limit, kind))
     return next(kinds, object)
 

@@ -23,15 +23,15 @@ short_title: Demonstration
 authors: Nobody
 cite: demo
 claims:
-  - {id: lemma-1, label: Lemma 1, title: One is less, kind: lemma, statement: "$1 < n$", check: c,
+  - {id: lemma-1, label: Lemma 1, title: One is less, kind: lemma, says: "$1 < n$", check: c,
      notebook: demo/good, expected: holds}
-  - {id: lemma-2, label: Lemma 2, kind: lemma, statement: s, check: c, notebook: demo/failed_check, expected: holds}
-  - {id: lemma-3, label: Lemma 3, kind: lemma, statement: s, check: c, notebook: demo/idle_control, expected: holds}
-  - {id: lemma-4, label: Lemma 4, kind: lemma, statement: s, printed: p, corrected: q, check: c,
+  - {id: lemma-2, label: Lemma 2, kind: lemma, says: s, check: c, notebook: demo/failed_check, expected: holds}
+  - {id: lemma-3, label: Lemma 3, kind: lemma, says: s, check: c, notebook: demo/idle_control, expected: holds}
+  - {id: lemma-4, label: Lemma 4, kind: lemma, says: s, holds: p, differs: q, check: c,
      notebook: demo/other_verdict, expected: refuted}
-  - {id: lemma-6, label: Lemma 6, kind: lemma, statement: s, check: c, notebook: demo/settles_nothing, expected: holds}
-  - {id: lemma-7, label: Lemma 7, kind: lemma, statement: s, check: c, notebook: demo/settles_another, expected: holds}
-  - {id: lemma-8, label: Lemma 8, kind: lemma, statement: s, check: c, notebook: demo/settles_twice, expected: holds}
+  - {id: lemma-6, label: Lemma 6, kind: lemma, says: s, check: c, notebook: demo/settles_nothing, expected: holds}
+  - {id: lemma-7, label: Lemma 7, kind: lemma, says: s, check: c, notebook: demo/settles_another, expected: holds}
+  - {id: lemma-8, label: Lemma 8, kind: lemma, says: s, check: c, notebook: demo/settles_twice, expected: holds}
   - {id: lemma-5, label: Lemma 5, kind: lemma, check: c, why: It is about all machines at once.}
 """
 

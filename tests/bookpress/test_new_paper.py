@@ -24,7 +24,7 @@ claims:
     title: Half is less
     kind: lemma
     where: Section 2
-    statement: |
+    says: |
       $x / 2 < x$ for $x > 0$.
     check: |
       Half of a positive number is less; half of a negative one must not be.

@@ -1,12 +1,12 @@
 """How much HyperAttention memorises: the rank of its features, exactly, in whole numbers (Bridge 3).
 
-A head of order ``s`` weighs the tuples of ``s - 1`` context tokens by a softmax of their scores with the query. What
-its values read is the weighted mean of ``x_1 ⊗ ... ⊗ x_{s-1}``; the features of all heads side by side are the matrix
+A head of order ``s`` weighs the tuples of ``s - 1`` context tokens by a softmax of their scores with the query. Its
+values read the weighted mean of ``x_1 ⊗ ... ⊗ x_{s-1}``; the features of all heads side by side are the matrix
 whose rank counts the examples with arbitrary labels, as Z does in Section 3 of the paper on memorization.
 
 With whole tokens and scores, and logits in units of log 7, every softmax weight is a ratio of powers of 7. A row times
-the heads' normalisers is whole; its rank modulo a prime is a lower bound on the rank, with no rounding anywhere. (The
-powers of 7 run through all remainders of this prime but 0; those of 2 through 31 of them only.)
+the heads' normalisers is whole; its rank modulo a prime is a lower bound on the rank, with no rounding anywhere.
+The base is 7 because its powers run through all remainders of this prime except 0; those of 2 run through 31 of them.
 """
 
 import math

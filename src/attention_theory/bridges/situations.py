@@ -1,4 +1,4 @@
-"""A Turing machine's run as a list of situations, which is what every computer that runs it is asked for (Bridge 1)."""
+"""A Turing machine's run as a list of situations, the result that every computer running it must give (Bridge 1)."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
 """Sentences of the in-context task stored by the construction that memorises (Bridge 4).
 
-The construction asks for independent tokens in each context and independent queries. The codes of the in-context model
-do not have them: sentences that end alike have the same query. So a word at a place gets a random code of its own, and
+The construction requires independent tokens in each context and independent queries. The codes of the in-context model
+do not have them: sentences that end alike have the same query. So a word at a place gets a separate random code, and
 the query is the mean of the sentence's codes, as a token that has looked at all of them.
 """
 

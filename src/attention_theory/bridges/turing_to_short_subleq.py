@@ -67,7 +67,7 @@ class _Draft:
 
 @dataclass
 class _Constants:
-    """The cells that hold a number for good, made as they are asked for, from a first cell on."""
+    """Cells that hold constants, each made when it is first needed, from a first cell on."""
 
     first: int
     cells: dict[int, int] = field(default_factory=lambda: {value: cell for cell, value in enumerate(RESERVED)})

@@ -1,9 +1,9 @@
 """Polynomials in one-hot choices: a layer that runs on one-hot rows is executed on all inputs at once.
 
 A *choice* is a group of 0/1 variables of which at most one is 1: the letter of a cell, the rule of a table. Value 0 is
-the one in which all variables are 0, so that ``x y = 0`` for two variables of a choice and ``x x = x``. What remains of
-a polynomial is a sum of products with at most one variable of each choice, and this form is unique: an integer function
-of the choices is zero everywhere if and only if it has no term. So an identity is proved by computing both sides.
+the one in which all variables are 0, so that ``x y = 0`` for two variables of a choice and ``x x = x``. These rules
+reduce a polynomial to a sum of products with at most one variable of each choice. The form is unique: an integer
+function of the choices is zero everywhere if and only if it has no term, so computing both sides proves an identity.
 """
 
 import hashlib

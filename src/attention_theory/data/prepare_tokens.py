@@ -4,7 +4,7 @@
 
 DOCUMENTS is a folder, searched to any depth for ``*.txt``, one document a file, as the OpenWebText archives unpack; OUT
 becomes the folder that the notebooks take as ``tokens_folder``. ``gpt2`` needs the optional package ``tiktoken``;
-``bytes`` needs nothing. OpenWebText has about 8 million documents and 9 thousand million GPT-2 tokens: 18 GB of shards.
+``bytes`` needs nothing. OpenWebText has about 8 million documents and 9 billion GPT-2 tokens: 18 GB of shards.
 """
 
 import argparse

@@ -155,7 +155,7 @@ def open_tokens(folder: Path) -> tuple[Tokens, Tokens]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a language model is trained and validated on, and in words where it comes from."""
+    """The tokens that a language model is trained and validated on, and their source in words."""
 
     train: Tokens
     validation: Tokens

@@ -56,7 +56,7 @@ def word_pieces(numbers: dict[str, int]) -> Callable[[str], list[int]]:
 
 
 def _basic_words(text: str) -> list[str]:
-    """Lower case, accents taken off, every mark and every Chinese sign a word of its own."""
+    """Lower case, accents taken off, every mark and every Chinese sign a separate word."""
     bare = (sign for sign in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(sign) != "Mn")
     return "".join(f" {sign} " if _stands_alone(sign) else _visible(sign) for sign in bare).split()
 

@@ -90,7 +90,7 @@ class Comparisons:
         """The error of ``ours`` is at most ``rtol``; the error is what the panel shows.
 
         Of tensors, arrays and numbers alike it is the largest ``|ours - reference|`` over all entries, divided by the
-        largest ``|reference|``, so that an entry near zero needs no accuracy of its own. A reference of zeros divides
+        largest ``|reference|``, so that an entry near zero needs no separate accuracy. A reference of zeros divides
         by 1. With ``atol`` the error is absolute, and at most ``atol``.
 
         Raises:
@@ -127,7 +127,7 @@ class Claim(Comparisons):
     must fail:
 
     * ``control``: the same with an assumption broken, without which the check would show nothing.
-    * ``printed``: the form as printed, or the paper's figure or table, where the paper is wrong.
+    * ``printed``: the paper's form, or the paper's figure or table, where the paper is wrong.
     * ``misprint``: the same, where the text around it shows that the right form is meant: a sign, an index, a name.
     * ``counterexample``: the statement, on an example where it and every near form are false. It refutes.
 

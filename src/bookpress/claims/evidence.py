@@ -105,7 +105,7 @@ class Item(BaseModel):
     ``tolerance`` is absolute; ``within`` is a number's band about the printed value. An estimate carries the
     ``interval`` of its ``draws``. Where several ``cases`` were compared at once, ``measured`` and ``bound`` are those
     of the ``worst``. ``passed`` is ``None`` where nothing is judged (a number without a band) and where an interval
-    does not decide. A ``certificate`` stands for all inputs of its range; its control is an item of its own.
+    does not decide. A ``certificate`` stands for all inputs of its range; its control is a separate item.
     """
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
@@ -132,7 +132,7 @@ class Item(BaseModel):
 
     @property
     def out_of_role(self) -> bool:
-        """Whether it came out otherwise than its role says; an interval that does not decide did."""
+        """Whether its outcome is another than its role says; an interval that does not decide did."""
         return self.counts and self.passed is not (not self.role.must_fail)
 
     def negates(self, other: "Item") -> bool:

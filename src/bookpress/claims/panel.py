@@ -114,7 +114,7 @@ def verdict_in_words(settled: Settled) -> str:
 
 
 def result(settled: Settled) -> str:
-    """The outcome in a sentence or two; the first printed form that fails is named, one of the statement if any."""
+    """The outcome in a sentence or two; the first failing form is named, one of the statement if any."""
     items = [item for item in settled.evidence if item.counts]
     checks = [item.passed is True for item in items if not item.role.must_fail]
     sentences = [_passing(sum(checks), len(checks))] if checks else []
@@ -129,7 +129,7 @@ def result(settled: Settled) -> str:
 
 
 def breaking(settled: Settled, part: Part) -> list[str]:
-    """The comparisons which show that something in print is wrong, in words: of the statement, or of its proof."""
+    """The comparisons which show that something in the paper is wrong, in words: of the statement, or of its proof."""
     return [_falls_short(item) for item in settled.evidence if _is_broken(item) and item.of is part]
 
 
@@ -138,8 +138,8 @@ def _is_broken(item: Item) -> bool:
 
 
 def _breaking(item: Item, verdict: Verdict) -> str:
-    """``The printed form fails: columns as printed, difference 2.862, which should be at most 0.1.``"""
-    begin = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
+    """``The paper's form fails: columns as stated, difference 2.862, which should be at most 0.1.``"""
+    begin = "The paper's proof fails" if item.of is Part.PROOF else "The paper's form fails"
     if item.role is Role.COUNTEREXAMPLE:
         begin = "The statement fails on an example"
     elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
@@ -148,7 +148,7 @@ def _breaking(item: Item, verdict: Verdict) -> str:
 
 
 def _falls_short(item: Item) -> str:
-    """``columns as printed, difference 2.862, which should be at most 0.1``."""
+    """``columns as stated, difference 2.862, which should be at most 0.1``."""
     runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str | bool)  # a word, and a number after it
     measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
     bound = IN_WORDS[item.relation] + set_number(format_bound(item))
@@ -164,7 +164,7 @@ def _passing(passed: int, count: int) -> str:
 def outcome(item: Item, verdict: Verdict) -> str:
     """Passed or failed, and whether it had to, in words and never in a colour alone.
 
-    What is bold speaks against the verdict. A printed form may pass at a reader's own parameters; what a paper shows
+    What is bold speaks against the verdict. The paper's form may pass at a reader's own parameters; what a paper shows
     and a reproduction does not had no need to fail.
     """
     if not item.counts:
@@ -197,14 +197,14 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers:
 def _row(item: Item, verdict: Verdict) -> str:
     relation, bound = _SIGNS.get(item.relation, item.relation), set_number(format_bound(item))
     if item.role is Role.NUMBER:
-        relation, bound = "", f"{bound} (printed)" if bound else ""
+        relation, bound = "", f"{bound} (paper)" if bound else ""
     role = _heading_of(item.role) + (" of the proof" if item.of is Part.PROOF else "")
     cells = (role, set_label(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"
 
 
 def _heading_of(role: Role) -> str:
-    return "As printed" if role is Role.PRINTED else role.value.capitalize()
+    return "Paper's form" if role is Role.PRINTED else role.value.capitalize()
 
 
 def set_number(number: str) -> str:

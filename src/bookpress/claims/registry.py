@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -18,7 +18,7 @@ from bookpress.layout import Layout, files_of
 
 
 class RegistryError(Failure, code=Exit.BAD_REGISTRY):
-    """A claims file does not fit its schema, or a claim is asked for that no file holds."""
+    """A claims file does not fit its schema, or a claim that no file holds was looked up."""
 
 
 class Kind(StrEnum):
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
     @property
     def has_proof(self) -> bool:
-        """What a paper proves or builds, so that the page owes a word on the proof or construction as printed."""
+        """What a paper proves or builds, so that the page owes a word on the paper's proof or construction."""
         return self in (Kind.CONSTRUCTION, Kind.COROLLARY, Kind.LEMMA, Kind.PROPOSITION, Kind.THEOREM)
 
 
@@ -64,7 +64,7 @@ class Verdict(StrEnum):
 
 
 class ProofMark(StrEnum):
-    """The mark on a proof or construction as printed. One that ``fails`` has no repair, as of a refuted statement.
+    """The mark on the paper's proof or construction. One that ``fails`` has no repair, as of a refuted statement.
 
     The book's own proof of a claim that no paper makes is ``proved here``.
     """
@@ -85,9 +85,8 @@ class Entry(BaseModel):
 
     ``says`` is the paper's claim; where it is not right, ``holds`` is what is true and ``differs`` what has changed.
     ``slips`` are errors of writing, ``beyond`` is what the book proves in addition, ``set_after`` a threshold that was
-    chosen when runs had been seen. A claim of the book's own has ``holds`` and no ``says``. In chapters that are not
-    yet revised ``statement``, ``printed`` and ``corrected`` take their place; ``text_layer`` says that what is printed
-    may be an error of the text that was read.
+    chosen when runs had been seen. A claim of the book's own has ``holds`` and no ``says``. ``text_layer`` marks a
+    fault that may be an error of the text that was read.
 
     ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected`` and ``proof`` are what its evidence
     must lead to. A claim that no notebook settles says ``why``. ``uses`` and ``proof_uses`` are the ids of what the
@@ -107,9 +106,6 @@ class Entry(BaseModel):
     slips: tuple[str, ...] = ()
     beyond: str | None = None
     set_after: str | None = None
-    statement: str | None = None
-    printed: str | None = None
-    corrected: str | None = None
     text_layer: bool = False
     check: str = Field(min_length=1)
     notebook: str | None = Field(default=None, pattern=r"^[a-z0-9-]+/[a-z0-9_]+$")
@@ -126,11 +122,6 @@ class Entry(BaseModel):
         return self.proof or (ProofMark.NOT_CHECKED if self.kind.has_proof else None)
 
     @property
-    def has_new_form(self) -> bool:
-        """Whether the claim has ``says`` or ``holds``, rather than the fields that they replace."""
-        return self.says is not None or self.holds is not None
-
-    @property
     def is_own(self) -> bool:
         """Whether the claim is the book's own."""
         return self.holds is not None and self.says is None
@@ -138,7 +129,7 @@ class Entry(BaseModel):
     @property
     def is_wrong(self) -> bool:
         """Whether the paper has something wrong here, be it a slip."""
-        return bool(self.printed or self.differs or self.slips)
+        return bool(self.differs or self.slips)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -146,14 +137,10 @@ class Entry(BaseModel):
             raise ValueError("a claim without a notebook can only be expected 'not run'")
         if self.expected is Verdict.NOT_RUN and not self.why:
             raise ValueError("a claim that is not run must say why")
-        if self.notebook is not None and not (self.has_new_form or self.statement):
+        if self.notebook is not None and self.says is None and self.holds is None:
             raise ValueError("a claim with a notebook needs 'says', or 'holds' where it is the book's own")
         if stray := set(self.answered) - set(self.proof_uses):
             raise ValueError(f"'answered' names what 'proof_uses' does not: {', '.join(sorted(stray))}")
-        if self.has_new_form and (self.statement or self.printed or self.corrected):
-            raise ValueError("'says' and 'holds' take the place of 'statement', 'printed' and 'corrected'")
-        if (self.printed is None) != (self.corrected is None):
-            raise ValueError("'printed' and 'corrected' come together")
         if self.says is not None and (self.holds is None) != (self.differs is None):
             raise ValueError("'holds' and 'differs' come together")
         wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
@@ -167,8 +154,7 @@ class Entry(BaseModel):
 class Paper(BaseModel):
     """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book.
 
-    A chapter of the book's own has neither ``authors`` nor a reference to ``cite``. ``revised`` is the edition whose
-    form the chapter has: from the third on, every claim has the paper's words. ``spine`` has the pages to read, in
+    A chapter of the book's own has neither ``authors`` nor a reference to ``cite``. ``spine`` has the pages to read, in
     their order; the others are for reference.
     """
 
@@ -180,7 +166,6 @@ class Paper(BaseModel):
     short_title: str
     authors: str | None = None
     cite: str | None = None
-    revised: Literal[3] | None = None
     spine: list[str] = Field(default=[], max_length=9)
     claims: list[Entry]
 

@@ -4,7 +4,7 @@ A figure is drawn with matplotlib on axes from :func:`axes` and handed over by :
 that says what to see, and alt text. It is kept as one SVG on a transparent ground, which the book turns over in dark
 mode; ``photo=True`` keeps the colours of pictures as they are. The plotted data travels with it into the record.
 
-Curves are told apart without colour, legends stand clear of them, and clouds of many points are kept as pixels.
+Curves are distinguished without colour, legends stand clear of them, and clouds of many points are kept as pixels.
 """
 
 import io
@@ -88,7 +88,7 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
         name: names the figure within its notebook, in lower case with dashes.
         caption: what to see in it, MyST Markdown.
         alt: the picture in words, for a reader who cannot see it.
-        photo: keep the colours in dark mode (photographs, pictures with colours of their own).
+        photo: keep the colours in dark mode (photographs, pictures with their own colours).
 
     Raises:
         ValueError: no name, caption or alt text.

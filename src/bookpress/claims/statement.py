@@ -1,6 +1,6 @@
 """How a claim is stated: its heading, its parts, and the text that a notebook carries between two comments.
 
-A notebook holds ``<!-- claim paper/id -->`` and ``<!-- /claim -->``. What stands between the two is made from the
+A notebook holds ``<!-- claim paper/id -->`` and ``<!-- /claim -->``. The text between the two is made from the
 registry, in Markdown that every reader of notebooks renders; the site shows the ``claim`` directive in its place.
 """
 
@@ -8,7 +8,7 @@ import re
 import textwrap
 from functools import partial
 
-from bookpress.claims.registry import WRONG_PROOFS, Entry, Kind, Registry, Verdict
+from bookpress.claims.registry import Entry, Registry
 
 #: A stated claim in the Markdown of a cell, with whatever stands between its comments; its group is the claim.
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
@@ -21,10 +21,6 @@ _BEGINS_A_LIST = re.compile(r" (?=(?:[-+*>#=|]+|\d+[.)])(?: |$))")
 _SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
 STATES, TRUE, CHANGED, BEYOND = "The paper states", "What is true", "What changed", "Beyond the paper"
-AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
-IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
-#: Headings of parts that the paper has wrong.
-PRINTED_PARTS = {AS_PRINTED, BESIDE_IT, IN_THE_PROOF, IN_THE_CONSTRUCTION}
 
 
 class StatementError(Exception):
@@ -71,34 +67,17 @@ def place(entry: Entry) -> str:
 def parts(entry: Entry) -> list[tuple[str, str]]:
     """The text of the box, each part with its heading: the paper's words come first.
 
-    A part without a heading is the paper's claim in our own words, as the paper makes it. Where that claim holds, what
-    is printed wrong stands beside it, in its proof or its picture.
+    A part without a heading is a claim of the book's own.
     """
-    if entry.has_new_form:
-        told = {STATES: entry.says, TRUE if entry.says else "": entry.holds, CHANGED: entry.differs}
-        return [(name, text.strip()) for name, text in told.items() if text]
-    stated, printed, corrected = ((text or "").strip() for text in (entry.statement, entry.printed, entry.corrected))
-    if not printed:
-        return [("", stated)] if stated else []
-    if entry.expected is Verdict.HOLDS:
-        return [("", stated), _beside(entry, printed), ("Corrected", corrected)]
-    right = "\n\n".join(part for part in (stated, corrected) if part)
-    return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
+    texts = {STATES: entry.says, TRUE if entry.says else "": entry.holds, CHANGED: entry.differs}
+    return [(name, text.strip()) for name, text in texts.items() if text]
 
 
 def folds(entry: Entry) -> list[tuple[str, str]]:
     """What is folded below a claim, with titles: its slips as a list, and a threshold that was chosen after a run."""
     listed = "\n".join(f"- {' '.join(slip.split())}" for slip in entry.slips)
-    told = {f"Slips ({len(entry.slips)})": listed, "Chosen after a run": " ".join((entry.set_after or "").split())}
-    return [(title, text) for title, text in told.items() if text]
-
-
-def _beside(entry: Entry, printed: str) -> tuple[str, str]:
-    """The wrong part of a paper whose statement holds; its heading says already whether it is of a proof."""
-    if entry.proof not in WRONG_PROOFS:
-        return BESIDE_IT, printed
-    text = re.sub(r"^In the proof[,:]? (.)", lambda match: match[1].upper(), printed)
-    return IN_THE_CONSTRUCTION if entry.kind is Kind.CONSTRUCTION else IN_THE_PROOF, text
+    texts = {f"Slips ({len(entry.slips)})": listed, "Chosen after a run": " ".join((entry.set_after or "").split())}
+    return [(title, text) for title, text in texts.items() if text]
 
 
 def statement_markdown(claim: str, entry: Entry) -> str:

@@ -131,7 +131,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _data_in(folder: Path) -> Iterator[Path]:
-    """The files of a folder and of those below it, but for code and for packages of their own."""
+    """The files of a folder and of those below it, except for code and for separate packages."""
     for path in folder.iterdir():
         if path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
             yield from _data_in(path)

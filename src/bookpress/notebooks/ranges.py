@@ -24,7 +24,7 @@ _MOST_BITS = 4096
 
 @dataclass(frozen=True)
 class Rule:
-    """What ``require`` asks of one parameter: ``least`` and ``most``, or ``choices``, each as it is written.
+    """The condition of ``require`` on one parameter: ``least`` and ``most``, or ``choices``, each as it is written.
 
     An end is arithmetic of numbers and of other parameters, or ``None`` where the range is open. ``each`` says that
     the parameter is a list and that the rule is for its values.

@@ -114,7 +114,7 @@ class Book:
         return findings
 
     def full_size_run(self, name: str) -> str:
-        """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
+        """Whether a notebook's run at full size is recorded, in words; nothing where the laptop run is that run."""
         if full := self.full_size_records.get(name):
             fingerprint = self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
             code = "" if full.fingerprint == fingerprint else " with earlier code"

@@ -28,7 +28,6 @@ from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError,
 from bookpress.claims.statement import (
     BEYOND,
     CHANGED,
-    PRINTED_PARTS,
     STATES,
     TRUE,
     anchor,
@@ -46,15 +45,14 @@ _WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
 Mark = TypeVar("Mark", Verdict, ProofMark)
 
 #: Classes of the parts of a box, by their headings.
-_KINDS = dict.fromkeys(PRINTED_PARTS, "claim-printed")
-_KINDS |= {STATES: "claim-stated claim-says", TRUE: "claim-stated claim-true", CHANGED: "claim-stated claim-changed"}
+_KINDS = {STATES: "claim-stated claim-says", TRUE: "claim-stated claim-true", CHANGED: "claim-stated claim-changed"}
 
 #: Badges of one relation that a note shows; those beyond are folded, so that no note is much longer than its box.
 _SHOWN = 9
 
 
 class ClaimDirective(SphinxDirective):
-    """The box of one claim: its heading, its place in the paper, and what is printed before what is right.
+    """The box of one claim: its heading, its place in the paper, and what the paper states before what is true.
 
     A note beside it, in the margin of a wide screen, leads to what the claim rests on and to what rests on it.
     """

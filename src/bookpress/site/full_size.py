@@ -65,7 +65,7 @@ def _picture(figure: FigureSweep, name: str, layout: Layout) -> str:
 
 
 def _compared(figure: FigureSweep) -> str:
-    """The table of every curve at its best place beside the one it is compared with, where the sweep asks for it."""
+    """The table of every curve at its best place with the one it is compared with, where the sweep names one."""
     sweep = figure.sweep
     if sweep.against is None or sweep.apart is None:
         return ""

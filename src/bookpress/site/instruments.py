@@ -32,11 +32,11 @@ _ATTRIBUTE = re.compile(r'data-(?P<name>\w+)="(?P<value>[^"]*)"')
 
 
 class InstrumentError(Failure, code=Exit.USAGE):
-    """An instrument's page or what it asks for is not right."""
+    """An instrument's page or a request on it is not right."""
 
 
 class Instrument(NamedTuple):
-    """An instrument as its page asks for it: its name, and what it is given, as words for ``book export``."""
+    """An instrument as its page requests it: its name, and what it is given, as words for ``book export``."""
 
     name: str
     weights: list[str]

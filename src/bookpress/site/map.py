@@ -171,7 +171,7 @@ def node_label(entry: Entry) -> str:
 
 
 def node_labels(entries: Sequence[Entry]) -> list[str]:
-    """The short names of claims that stand beside each other; those of the same name have their titles behind it."""
+    """The short names of neighbouring claims; those of the same name have their titles behind it."""
     labels = [node_label(entry) for entry in entries]
     return [
         f"{label}: {_plain(entry.title)}" if entry.title and labels.count(label) > 1 else label

@@ -165,20 +165,16 @@ def _errata(book: Book, paper: Paper) -> list[dict[str, Any]]:
             continue
         notes = [place(entry), "this may be an error of the text extraction" if entry.text_layer else ""]
         notes = [note[0].upper() + note[1:] for note in [*notes, *_premises_wrong(book, paper, entry)] if note]
-        if entry.has_new_form:
-            states = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
-            right = [(title, f"\n\n{text}") for title, text in folds(entry)] if entry.slips else []
-        else:
-            states = [("The paper states", (entry.printed or "").strip())]
-            right = [("What is right", (entry.corrected or "").strip())]
+        states = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
+        slips = [(title, f"\n\n{text}") for title, text in folds(entry)] if entry.slips else []
         grave, failing = gravity(book.verdict(claim), book.proof(claim)), failing_runs(book.settled[claim])
-        told = {"states": states, "failing": failing, "right": right}
-        errata.append({"grave": grave, "claim": claim, "entry": entry, "notes": notes, **told})
+        texts = {"states": states, "failing": failing, "right": slips}
+        errata.append({"grave": grave, "claim": claim, "entry": entry, "notes": notes, **texts})
     return errata
 
 
 def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
-    """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
+    """What a claim's proof rests on and the paper has wrong, in words, except for what its own page has answered."""
     return [
         f"its proof uses {used.label}, {wrong}"
         for claim, used in paper.by_name.items()

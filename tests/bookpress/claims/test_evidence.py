@@ -121,7 +121,7 @@ def test_what_has_no_proof_has_no_mark() -> None:
 
 def test_the_books_own_proof_of_its_own_claim_is_proved_here() -> None:
     claim = controlled(passing(claim_of()))
-    claim.entry = claim.entry.model_copy(update={"holds": "So.", "statement": None})
+    claim.entry = claim.entry.model_copy(update={"holds": "So.", "says": None})
     claim.below("a step", 1, 2, of="proof")
     assert claim.settle().proof is ProofMark.PROVED_HERE
 

@@ -44,7 +44,7 @@ def test_a_whole_panel() -> None:
     assert panel_markdown(claim.settle()).split("\n") == [
         "**X: stand-in · proof as printed**",
         "",
-        "All 5 checks pass. The printed form fails: with the printed sign −0.5, which should be 0.5 ± 0.01. "
+        "All 5 checks pass. The paper's form fails: with the printed sign −0.5, which should be 0.5 ± 0.01. "
         "The control fails, as it must.",
         "",
         "| | what is compared | ours | | bound | outcome |",
@@ -54,8 +54,8 @@ def test_a_whole_panel() -> None:
         "| Check | rank of Pᵀ P | 12\u202f345 | = | 12\u202f345 | passes |",
         "| Check of the proof | a step | yes | = | yes | passes |",
         "| Control | one weight less | 0.25 | < | 10⁻⁹ | fails, as it must |",
-        "| As printed | with the printed sign | −0.5 | = | 0.5 ± 0.01 | fails, as it must |",
-        r"| Number | λ\_min | 0.061 |  | 0.06 ± 10 % (printed) | passes |",
+        "| Paper's form | with the printed sign | −0.5 | = | 0.5 ± 0.01 | fails, as it must |",
+        r"| Number | λ\_min | 0.061 |  | 0.06 ± 10 % (paper) | passes |",
         "| Number | steps | 7 |  |  | shown |",
         "",
         "*Stand-in:* crops of *photographs*",
@@ -93,8 +93,8 @@ def test_a_title_names_the_mark_on_a_proof_that_was_checked() -> None:
 @pytest.mark.parametrize(
     ("verdict", "of", "role", "begin"),
     [
-        ("holds with correction", "statement", "printed", "The printed form fails"),
-        ("holds", "proof", "printed", "The printed proof fails"),
+        ("holds with correction", "statement", "printed", "The paper's form fails"),
+        ("holds", "proof", "printed", "The paper's proof fails"),
         ("refuted", "statement", "counterexample", "The statement fails on an example"),
         ("partly reproduced", "statement", "printed", "Unlike in the paper"),
     ],

@@ -111,7 +111,7 @@ def registry() -> Registry:
             id=name,
             label=name.upper(),
             kind=Kind.LEMMA,
-            statement="s",
+            says="s",
             check="c",
             notebook=f"demo/{page}",
             expected=Verdict.NOT_RUN if name == "d" else Verdict.HOLDS,

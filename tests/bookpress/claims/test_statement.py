@@ -21,7 +21,7 @@ from bookpress.layout import Layout
 
 def entry(**fields: str) -> Entry:
     usual = {"id": "x", "label": "Lemma 4.4", "kind": "lemma", "check": "c", "notebook": "demo/x", "expected": "holds"}
-    return Entry.model_validate(usual | {"statement": "$a < b$"} | fields)
+    return Entry.model_validate(usual | {"says": "$a < b$"} | fields)
 
 
 @pytest.mark.parametrize(
@@ -62,40 +62,24 @@ def test_the_other_number_of_a_statement_is_named_with_its_place() -> None:
     assert place(entry()) == ""
 
 
-def test_what_is_printed_comes_first_and_is_said_to_be_printed() -> None:
-    wrong = entry(printed="$a > b$", corrected="The sign.", expected="refuted")
-    assert parts(wrong) == [("As printed", "$a > b$"), ("Corrected", "$a < b$\n\nThe sign.")]
-    figure = entry(kind="figure", printed="p", corrected="q", expected="partly reproduced")
-    assert [name for name, _ in parts(figure)] == ["As printed", "As run here"]
-
-
-def test_a_statement_that_holds_comes_before_the_slips_beside_it() -> None:
-    slip = entry(printed="p", corrected="q")
-    assert [name for name, _ in parts(slip)] == ["", "Beside it, as printed", "Corrected"]
-    of_proof = entry(printed="In the proof the sign is lost.", corrected="q", proof="repaired")
-    assert parts(of_proof)[1:] == [("In the paper's proof", "The sign is lost."), ("Corrected", "q")]
-    of_construction = entry(printed="p", corrected="q", proof="misprinted", kind="construction")
-    assert parts(of_construction)[1] == ("In the paper's construction", "p")
-
-
 def test_the_papers_words_come_first_then_what_is_true_and_slips_are_folded() -> None:
     fields = {"says": "$a > b$", "holds": "$a < b$", "differs": "The sign.", "slips": ["One.", "Two."]}
     fields["beyond"] = "More."
-    told = Entry.model_validate({**entry().model_dump(), "statement": None, "expected": "refuted", **fields})
+    told = Entry.model_validate({**entry().model_dump(), "expected": "refuted", **fields})
     assert parts(told) == [("The paper states", "$a > b$"), ("What is true", "$a < b$"), ("What changed", "The sign.")]
     shown = MarkdownIt().render(statement_markdown("demo/x", told))
     order = ["The paper states", "What is true", "What changed", "Slips (2)", "<li>One.</li>", "Beyond the paper"]
     assert [shown.index(words) for words in order] == sorted(shown.index(words) for words in order)
-    own = Entry.model_validate({**entry().model_dump(), "statement": None, "holds": "$a < b$"})
+    own = Entry.model_validate({**entry().model_dump(), "says": None, "holds": "$a < b$"})
     assert parts(own) == [("", "$a < b$")]
 
 
 def test_the_block_is_plain_markdown_that_reads_back() -> None:
-    block = statement_markdown("demo/x", entry(title="T", printed="p", corrected="q", expected="refuted"))
+    block = statement_markdown("demo/x", entry(title="T", holds="$a > b$", differs="The sign.", expected="refuted"))
     assert BLOCK.sub(lambda match: f"[{match[1]}]", f"Before.\n\n{block}\n\nAfter.") == "Before.\n\n[demo/x]\n\nAfter."
     shown = MarkdownIt().render(block)
     assert "<blockquote>\n<p><strong>Lemma 4.4 (T)</strong></p>" in shown
-    assert shown.index("<strong>As printed.</strong>") < shown.index("<strong>Corrected.</strong>")
+    assert shown.index("<strong>The paper states.</strong>") < shown.index("<strong>What is true.</strong>")
 
 
 EVERY = [(f"{paper.name}/{one.id}", one) for paper in Registry.load(Layout.here()).papers for one in paper.claims]
@@ -133,7 +117,7 @@ def test_whatever_stands_in_a_block_is_written_anew_and_nothing_else(toy: object
     fresh = restated(SOURCE.format("typed by hand"), registry)
     assert "typed by hand" not in fresh
     assert "# **Lemma 1 (One is less)**" in fresh
-    assert "# $1 < n$\n" in fresh
+    assert "# **The paper states.** $1 < n$\n" in fresh
     assert fresh.startswith("# %% [markdown]\n# # T\n#\n# <!-- claim demo/lemma-1 -->")
     assert fresh.endswith("# <!-- /claim -->\n#\n# After.\n")
     assert restated(fresh, registry) == fresh

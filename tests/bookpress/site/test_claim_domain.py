@@ -20,12 +20,12 @@ short_title: Demonstration
 authors: Nobody
 cite: demo
 claims:
-  - {id: base, label: Lemma 1 (= Lemma 5), title: The base, where: Section 2, kind: lemma, statement: Stated so.,
-     printed: Printed so., corrected: Corrected so., check: c, notebook: demo/one, expected: holds with correction}
-  - {id: top, label: Theorem 2, kind: theorem, statement: It follows., check: c, notebook: demo/two,
+  - {id: base, label: Lemma 1 (= Lemma 5), title: The base, where: Section 2, kind: lemma, says: Stated so.,
+     holds: True so., differs: Changed so., check: c, notebook: demo/one, expected: holds with correction}
+  - {id: top, label: Theorem 2, kind: theorem, says: It follows., check: c, notebook: demo/two,
      expected: holds, uses: [base], proof_uses: [aside, base]}
   - {id: aside, label: Lemma 3, kind: lemma, check: c, why: It is long.}
-  - {id: alone, label: Remark 4, kind: remark, statement: Alone., check: c, notebook: demo/two, expected: holds}
+  - {id: alone, label: Remark 4, kind: remark, holds: Alone., check: c, notebook: demo/two, expected: holds}
 """
 EXTRA = "  - {{id: more-{0}, label: Corollary {0}, kind: corollary, check: c, why: It is long., uses: [base]}}\n"
 
@@ -105,23 +105,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return build(root)
 
 
-def test_a_box_has_heading_place_and_what_is_printed_before_what_is_right(site: Site) -> None:
+def test_a_box_has_heading_place_and_what_the_paper_states_before_what_is_true(site: Site) -> None:
     text = site.page("one")
     assert re.search(r'<div class="[^"]*claim claim-lemma[^"]*" id="claim-demo-base">', text)
-    parts = ["Lemma 1 (The base)", "Section 2; also Lemma 5", "As printed", "Printed so.", "Corrected", "Stated so."]
+    parts = ["Lemma 1 (The base)", "Section 2; also Lemma 5", "The paper states", "Stated so.", "What is true"]
+    parts += ["True so.", "What changed", "Changed so."]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert text.index('class="claim-printed') < text.index('class="claim-stated')
-    assert text.count("claim-printed") == text.count("claim-stated") == 1
     assert '<p class="claim-place">Section 2; also Lemma 5</p>' in text
 
 
 def test_a_part_without_a_heading_and_a_box_without_a_place_have_none(site: Site) -> None:
     text = site.page("sub/two")
     assert "claim-place" not in text
-    assert "claim-printed" not in text
-    assert not re.search(r'class="claim-stated[^"]*">\s*<p class="claim-part"', text)
-    assert "It follows." in text
+    assert re.search(r'class="claim-stated[^"]*">\s*<p>Alone.', text)
 
 
 def test_a_note_beside_the_box_holds_what_is_within_and_what_is_bound_up(site: Site) -> None:

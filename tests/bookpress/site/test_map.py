@@ -21,7 +21,7 @@ def entry(name: str, **more: object) -> Entry:
         id=name,
         label=str(more.pop("label", name.replace("-", " ").title())),
         kind=Kind.LEMMA,
-        statement=f"{name} says $x < 1$.",
+        says=f"{name} says $x < 1$.",
         check="c",
         notebook="demo/good",
         expected=Verdict.HOLDS,

@@ -84,7 +84,7 @@ def test_a_page_that_settles_what_it_does_not_state_is_refused(bound: Any, edit:
 
 def test_scoreboard_and_errata_lead_to_the_claim(bound: Any, edit: Edit) -> None:
     assert "{claim:ref}`Lemma 1 <demo/lemma-1>`" in (bound.layout.generated / "scoreboard.md").read_text()
-    edit(bound.layout.claims / "demo.yaml", 'statement: "$1 < n$",', "statement: s, printed: p, corrected: q,")
+    edit(bound.layout.claims / "demo.yaml", 'says: "$1 < n$",', "says: s, holds: p, differs: q,")
     bind_book(bound.layout, "laptop")
     errata = (bound.layout.generated / "errata-demo.md").read_text()
     assert "{verdict}`holds <demo/lemma-1>`" in errata
@@ -139,7 +139,7 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("hostile")
     layout, words = Layout(root), f"{HOSTILE} $a<b$ and $$\n<c$$ **so**"
     text = f"{HOSTILE}\n{HOSTILE}\n$a<b$ and\n<b>so</b>"
-    texts = dict.fromkeys(("statement", "printed", "corrected"), text)
+    texts = dict.fromkeys(("says", "holds", "differs"), text)
     names = {"label": f"Lemma 1 {HOSTILE}", "title": f"{HOSTILE} $a<b$", "where": HOSTILE}
     entry = {"id": "lemma-1", "kind": "lemma", "check": "c", "notebook": "demo/good", "expected": "holds"}
     paper = {"name": "demo", "number": 1, "title": words, "short_title": HOSTILE, "authors": HOSTILE, "cite": "d"}

@@ -123,7 +123,7 @@ def certify_turn() -> Certificate:
 
 
 def certify_narrow_layers() -> Certificate:
-    """Theorem B.2 as printed fails: each layer of width 1 errs by at least 1/2 where the printed bound is 0."""
+    """The paper's Theorem B.2 fails: each layer of width 1 errs by at least 1/2 where the stated bound is 0."""
     f = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
     w = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
     symbols = sequences(2, 2)

@@ -36,6 +36,6 @@ def draw_courses(
             gain = by_place["no attention"] - by_place[name]
             places.plot(gain, color=colour, marker=marker, markersize=3)
     learning.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
-    learning.set(xlabel="step", ylabel="loss, nats a token")
+    learning.set(xlabel="step", ylabel="loss, nats per token")
     learning.legend(fontsize=7)
-    places.set(xlabel="place in the window", ylabel="below no attention by, nats")
+    places.set(xlabel="position in the window", ylabel="lower than no attention by, nats")

@@ -25,7 +25,7 @@ Judge = Callable[[Sentences], Bool[Tensor, " sentences"]]
 
 
 def ask_sentences(task: Task, holds: Judge, words: str, without: Collection[str] = (), unseen: bool = False) -> Answer:
-    """Try every sentence of a task that breaks no condition of Definition 2.1, but for those ``without``.
+    """Try every sentence of a task that breaks no condition of Definition 2.1 except those ``without``.
 
     Every sequence of words before the last word is tried with every trigger and every output.
     """

@@ -4,7 +4,7 @@ Formulas are read from :mod:`.closed_form` by :func:`.symbolic.trace`. They are 
 
     X = e^{Cλ}, Y = e^{λ}, G = e^γ, m = N - 1, C, and of α̂ and β = 1 - α̂,
 
-and λ >= 0 and C >= 1 say that X >= Y >= 1. That ``ln(1 + u) <= u`` for u >= 0 is a question of its own.
+and λ >= 0 and C >= 1 say that X >= Y >= 1. That ``ln(1 + u) <= u`` for u >= 0 is a separate question.
 """
 
 import math

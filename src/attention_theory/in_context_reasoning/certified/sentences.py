@@ -253,7 +253,7 @@ def _counts(sentences: Sentences) -> Float[Tensor, " sentences"]:
 
 
 def _at(words: Int[Tensor, " sentences"], values: Float[Tensor, " sentences"], tokens: int) -> Tensor:
-    """Logits that are 0 but for one word of each sentence."""
+    """Logits that are 0 except for one word of each sentence."""
     return torch.zeros(len(words), tokens, dtype=torch.float64).scatter(1, words[:, None], values[:, None])
 
 

@@ -264,7 +264,7 @@ def ask_step(machine: CompactMachine, cells: int, heads: Heads | None = None) ->
 
 
 def _identities(heads: Heads, inputs: Inputs) -> Iterator[tuple[str, Polynomial, Polynomial]]:
-    """What the tokens that are read, the last token and the sums are, and what they must be."""
+    """The tokens that are read, the last token and the sums, each with what it must equal."""
     machine, layer, wanted = inputs.machine, *(SymbolicLayer(heads, inputs.ring) for _ in range(2))
     prompt, following = inputs.prompt(inputs.situation), inputs.prompt(inputs.following())
     for token in prompt:

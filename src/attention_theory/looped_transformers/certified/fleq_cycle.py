@@ -30,8 +30,8 @@ from attention_theory.validation import refuse_unless
 def certify_fleq_cycle(machine: FleqMachine, gate: float = 1e3) -> Certificate:
     """Theorem 2: a cycle executes an instruction and leaves a state of the form in which it began.
 
-    Each step is asked for all rows of all kinds of columns, and finds what the one before it leaves. What the function
-    blocks compute is not asked: they may put any numbers up to half the gate in their rows.
+    Each step is proved for all rows of all kinds of columns, and starts from what the step before it leaves. The
+    function blocks are left open: they may put any numbers up to half the gate in their rows.
 
     Args:
         machine: of :func:`small_machine`, without pointer blocks.

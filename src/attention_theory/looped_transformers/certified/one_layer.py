@@ -25,7 +25,7 @@ from attention_theory.validation import refuse_unless, require
 
 @dataclass(frozen=True)
 class Case:
-    """Which operands are the pending result, and what else has to be told apart.
+    """Which operands are the pending result, and the other cases to distinguish.
 
     Attributes:
         jumps: the flag from the cycle before.

@@ -393,7 +393,7 @@ def _decided(answer: Answer) -> Answer:
 
 
 def _fold(layer: DenseLayer, title: str, column: Column, words: Words, answers: list[Answer]) -> Column:
-    """Eq. (1b): each row that is not linear in the atoms by itself is proved to be one that the samples suggest."""
+    """Eq. (1b): each row that is not already linear in the atoms is proved to be one that the samples suggest."""
     outputs = feed_forward(layer.w1, layer.b1, layer.w2, layer.b2, column)
     sampled = {row: network.at_samples(words) for row, network in outputs.items()}
     suggested = suggestions(sampled, words)

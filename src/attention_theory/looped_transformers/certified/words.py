@@ -152,7 +152,7 @@ class Fields:
     Args:
         words: all words.
         used: the fields that occur.
-        free: words that may have any value here, though they are made of others. What is proved so is true.
+        free: words that may have any value here, though they are made of others, which only makes the question harder.
     """
 
     def __init__(self, words: Words, used: list[Piece], free: set[str]) -> None:

@@ -1,7 +1,7 @@
 """The limit of a transformer with fixed weights as its inverse temperature grows: affine near almost every input.
 
-Near a generic input every softmax tends to constant weights, and every ReLU to an affine function. What is computed
-here is the affine function, with its derivative in given directions, and how far the nearest boundary is.
+Near a generic input every softmax tends to constant weights, and every ReLU to an affine function. This module
+computes the affine function, its derivative in given directions, and the distance to the nearest boundary.
 """
 
 from collections.abc import Sequence

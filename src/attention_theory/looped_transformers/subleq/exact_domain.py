@@ -82,13 +82,14 @@ def noise_bound(bits: int, address_bits: int, depth: Depth, inverse_temperature:
 
     With ``x = exp(-2 λ)``, in exact arithmetic: ``9 * 4**N λ L² x`` for ten layers, which add twice in a row,
     ``21 * 2**N λ L² x`` for six, and ``25 (2**N L + λ L²) x`` for four, whose look-ups have no ties before they add.
-    The bounds are proved where they are at most 1/4 (the page on Appendix G, Step 6), with one scratchpad column.
+    The bounds are proved where they are at most 1/4 (the page on Appendix G, Step 6), with one scratchpad column and
+    λ from 1 on: ``λ x`` is small near λ = 0 too, where nothing is read.
 
     Raises:
-        ParameterError: bits or address bits below 2, another depth, or an inverse temperature that is not positive.
+        ParameterError: bits or address bits below 2, another depth, or an inverse temperature below 1.
     """
     require(bits=(bits, 2, None), address_bits=(address_bits, 2, None), depth=(depth, {10, 6, 4}))
-    require(inverse_temperature=(inverse_temperature, 1e-6, None))
+    require(inverse_temperature=(inverse_temperature, 1.0, None))
     tied = inverse_temperature * address_bits**2
     gain = {10: 9 * 4.0**bits * tied, 6: 21 * 2.0**bits * tied, 4: 25 * (2.0**bits * address_bits + tied)}[depth]
     return gain * math.exp(-2 * inverse_temperature)
@@ -102,8 +103,8 @@ def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | 
         address_bits: L.
         depth: from there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
             With one layer, ``exp(2 λ)`` is at least ``11 * 2**N (L + 1)`` (the page on one layer).
-            Without a depth the machine keeps integers in real rows that are rounded: then ``2 λ - ln(λ L)`` is at least
-            ``(N + L + 6) ln 2`` (the page on Lemma 1).
+            Without a depth the machine keeps integers in real rows that are rounded: then λ is at least 1 and
+            ``2 λ - ln(λ L)`` at least ``(N + L + 6) ln 2`` (the page on Lemma 1).
 
     Raises:
         ParameterError: bits or address bits below 2, or another depth.
@@ -118,7 +119,7 @@ def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | 
             return 2 * inverse_temperature >= math.log(11 * 2**bits * (address_bits + 1))
         return noise_bound(bits, address_bits, depth, inverse_temperature) <= 0.25
 
-    hundredths = 100  # the noise falls from 1 on
+    hundredths = 100  # all conditions are for λ >= 1, and the noise falls from there on
     while not is_enough(hundredths / 100):
         hundredths += 1
     return hundredths / 100

@@ -48,7 +48,7 @@ def certify_mean_added(most: int = 20) -> Certificate:
 
 
 def certify_averaging(tokens: int = 4) -> Certificate:
-    """Proposition 4: queries come out as the sums of Assumption 3, tokens with their mean, contexts keep their rank.
+    """Proposition 4: queries become the sums of Assumption 3, tokens with their mean, contexts keep their rank.
 
     For all examples of n tokens, n a power of two, by sympy (Eqs. 24 and 25, the sums of Assumption 3) and python-flint
     (the rank of the change of a context), from the layer's coefficients.

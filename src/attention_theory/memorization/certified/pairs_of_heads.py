@@ -24,7 +24,7 @@ _Matrix = Any
 def certify_labels(examples: Examples, labels: Float[Tensor, " examples"], built: HeadsForLabels) -> Certificate:
     """Whether some real query weights near the built ones meet all labels exactly.
 
-    The control asks for another label of the first example, next to the same weights.
+    The control requires another label of the first example, next to the same weights.
     """
     radius = 1e-7
     layer = _Layer(examples, built)

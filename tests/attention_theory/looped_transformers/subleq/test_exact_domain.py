@@ -64,6 +64,16 @@ def test_at_the_proved_temperature_noise_is_below_its_bound(depth: Depth, addres
             assert noise <= noise_bound(bits, address_bits, depth, inverse_temperature) + 1e-9
 
 
+@pytest.mark.parametrize("depth", [10, 6])
+def test_near_zero_the_bound_would_be_small_and_the_noise_is_not(depth: Depth) -> None:
+    """``λ exp(-2 λ)`` vanishes at 0 as well, where a head attends to all columns alike: no bound is given there."""
+    source = random_program(6, 5, 4, seed=0)
+    machine = SubleqMachine(4, 4, depth, rounded_reads=False)
+    assert noise_before_correction(machine, source, 1e-6, 4).max() > 0.25
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        noise_bound(4, 4, depth, 1e-6)
+
+
 @pytest.mark.parametrize("depth", [10, 6, 4])
 def test_the_proved_temperature_is_where_the_bound_reaches_the_margin(depth: Depth) -> None:
     enough = sufficient_inverse_temperature(12, 5, depth)
