@@ -219,7 +219,7 @@ show.table(
 # The second machine of the paper, FLEQ, has function blocks and pointers (Theorem 2). We give it one block per operator
 # and per comparison. The paper's product approximates; ours is exact on integers, because two ReLU units make a step:
 # $\mathrm{relu}(x)-\mathrm{relu}(x-1)$ is 1 for every integer from 1 on, and 0 below. Products and divisions take about
-# one layer per bit. To read item $i$ of a list, the program moves a pointer in one of its own instructions: to the
+# one layer per bit. To read item $i$ of a list, the program moves a pointer in one of its instructions: to the
 # list, then on by 4, 2 and 1 for the digits of $i$ that are on. Here is Euclid's algorithm again.
 
 # %%
@@ -302,6 +302,7 @@ show.table(columns, [*own, *published], caption="Two machines of this page and t
 certificate, of_blocks = certify_rules(bits), certify_rules(bits, "fleq")
 
 
+# %%
 def sorted_by_transformer(inverse_temperature=30.0):
     """Whether the transformer sorts a list, at a factor on the scores."""
     compiled = at.compile(examples.insertion_sort, [unsorted])

@@ -58,7 +58,7 @@ def integer_function(name: str, bits: int) -> Callable[[Any, Any], Any]:
 class _Units:
     """ReLU units of one layer in the column of the result, where the row ``here`` is 1; elsewhere all rows are 0.
 
-    Combinations are of rows by name. What is added to ``here`` is a constant.
+    Combinations are of rows by name; a multiple of ``here`` is a constant.
     """
 
     def __init__(self, layer: Layer, rows: dict[str, int], bits: int, gated: bool) -> None:
