@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+import attention_theory
 from attention_theory.bridges.stored_sentences import sentence_count, store, understood
 from attention_theory.data.library_sources import ascii_documents
 from attention_theory.data.photographs import patches
@@ -291,6 +292,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("steps", lambda: SubleqTransformer(program([1], [])).run(steps=-1)),
     ("real", lambda: SubleqTransformer(program([1], []), num_layers=1, real=True)),
     ("functions", lambda: FleqTransformer.compile("halt", {}, 3, functions=("add", "cube"))),
+    ("num_layers", lambda: attention_theory.compile("x = 1", num_layers=10, target="fleq")),
     ("letters", lambda: UniversalTransformer.compile("a 0 -> a 1 L\na _ -> a _ L", letters=2)),
     ("words", lambda: UniversalTransformer.compile("a _ -> a _ L", 2).run("____")),
     ("inputs", lambda: SubleqTransformer(program([1], [])).run({"x": 1})),

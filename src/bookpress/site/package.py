@@ -91,9 +91,7 @@ def find_exports(layout: Layout) -> dict[str, click.Command]:
             dotted = ".".join(path.relative_to(layout.packages).with_suffix("").parts)
             for name, make in importlib.import_module(dotted).EXPORTS.items():
                 defaults = {key: option.default for key, option in inspect.signature(make).parameters.items()}
-                options = [
-                    click.Option([f"--{key}"], type=type(value), default=value) for key, value in defaults.items()
-                ]
+                options = [click.Option([f"--{key}"], default=value) for key, value in defaults.items()]
                 about = (inspect.getdoc(make) or "").partition("\n")[0]
                 offered[f"{paper.name}/{name}"] = click.Command(
                     name, callback=make, params=[*options], help=about, add_help_option=False
@@ -119,8 +117,7 @@ def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) ->
         raise ExportError(error.format_message() if isinstance(error, click.UsageError) else str(error)) from error
     if ending not in forms:
         raise ExportError(f"{name} is written as {' or '.join(forms)}, got {ending or 'no ending'}")
-    content: bytes = forms[ending]()
-    return content
+    return bytes(forms[ending]())
 
 
 def _exports(folder: Path) -> list[tuple[str, str, str]]:
