@@ -303,6 +303,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("num_kv_heads", lambda: HyperFeatureAttention(4, 2, num_kv_heads=1, value_product=True)),
     ("order", lambda: HyperFeatureAttention(4, 2, [1])),
     ("order", lambda: HyperFeatureAttention(4, 2, 2.5)),  # type: ignore[arg-type]
+    ("is_causal", lambda: HyperAttention(4, 2, window=[3, 3])(torch.ones(3, 4), is_causal=False)),
     ("window", lambda: HyperAttention(4, 2, window=[3])),
     ("window", lambda: HyperAttention(4, 2, window=[3, 3], is_causal=False)),
     ("window", lambda: window_attention(*[ones(1, 3, 2)] * 5, window=[3])),
