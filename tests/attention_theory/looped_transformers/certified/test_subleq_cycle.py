@@ -4,7 +4,13 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from attention_theory.looped_transformers.certified.subleq_cycle import ask_cycle, certify_cycle, run_cycle, scene, state_of
+from attention_theory.looped_transformers.certified.subleq_cycle import (
+    ask_cycle,
+    certify_cycle,
+    run_cycle,
+    scene,
+    state_of,
+)
 from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.subleq.language import interpret, program
