@@ -56,12 +56,18 @@ class FleqTransformer(LoopedModule):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         names = program.functions if functions is None else functions
-        blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2)
-        machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads)
-        super().__init__((layer.module() for layer in machine.transformer.dense), inverse_temperature)
-        self.program, self.functions, self.layout = program, [block.name for block in blocks], machine.layout
-        self.num_tokens, self.embed_dim = machine.layout.columns, machine.layout.rows.size
+        machine = _machine_of(program, names, inverse_temperature, gate, heads)
+        layers = (layer.module() for layer in machine.transformer.dense)
+        super().__init__(layers, machine.layout.rows.size, inverse_temperature)
+        self.program, self.gate, self.heads, self.layout = program, gate, heads, machine.layout
+        self.functions = [block.name for block in machine.layout.blocks]
+        self.num_tokens = machine.layout.columns
         self.to(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Restore the compiled weights, which are never drawn."""
+        machine = _machine_of(self.program, self.functions, self.inverse_temperature, self.gate, self.heads)
+        self._restore(layer.module() for layer in machine.transformer.dense)
 
     @classmethod
     def compile(  # type: ignore[override]
@@ -124,3 +130,11 @@ class FleqTransformer(LoopedModule):
             f"num_tokens={self.num_tokens}, embed_dim={self.embed_dim}, size={self.layout.size}, "
             f"num_layers={len(self.layers)}, functions={self.functions}, {super().extra_repr()}"
         )
+
+
+def _machine_of(
+    program: FleqProgram, functions: Collection[str], inverse_temperature: float, gate: float, heads: Heads
+) -> FleqMachine:
+    """The machine with the blocks of the named functions."""
+    blocks = standard_blocks(functions, sum_heads=1 if heads == "one" else 2)
+    return FleqMachine(program, blocks, inverse_temperature, gate, heads=heads)
