@@ -1,5 +1,6 @@
 """A certificate: a statement settled for all inputs of a range, its question to an engine, and a failed control."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,11 @@ from attention_theory.validation import ParameterError, refuse_unless
 
 #: ``refuted`` comes with a counterexample; ``unknown`` is a limit of time or of the method, and never a pass.
 Outcome = Literal["proved", "refuted", "unknown"]
+
+#: The most processor time for a question, in seconds; after it the outcome is ``unknown``.
+LIMIT = 60.0
+#: The most characters of a question of which all is kept, and those that are kept of a longer one.
+LONGEST, BEGINNING = 1_000_000, 10_000
 
 #: A value for each variable of a question.
 Counterexample = Mapping[str, Any]
@@ -155,6 +161,14 @@ def joined(questions: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
+def whole_or_digest(text: str) -> str:
+    """The text, or of more than :data:`LONGEST` characters its beginning and a digest of all."""
+    if len(text) <= LONGEST:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text[:BEGINNING]}\n... the first {BEGINNING:,} of {len(text):,} characters, all with SHA-256 {digest}"
+
+
 @contextmanager
 def needs(distribution: str) -> Iterator[None]:
     """Around the import of an engine: where it is not installed, the error names the extra that brings it.
@@ -176,10 +190,19 @@ def name_of(distribution: str) -> str:
 
 
 class Clock:
-    """Processor time since it was made."""
+    """Processor time since it was made.
 
-    def __init__(self) -> None:
-        self._start = time.process_time()
+    Args:
+        limit: in seconds.
+    """
+
+    def __init__(self, limit: float = LIMIT) -> None:
+        self._start, self._limit = time.process_time(), limit
+
+    @property
+    def has_run_out(self) -> bool:
+        """Whether the limit is exceeded: an engine that loops then stops, and its outcome is ``unknown``."""
+        return self.seconds > self._limit
 
     @property
     def seconds(self) -> float:

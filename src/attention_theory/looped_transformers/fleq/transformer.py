@@ -1,12 +1,13 @@
 """FLEQ as a module of torch: a program of matrix functions becomes a transformer that runs it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers.blocks.base import FunctionBlock
 from attention_theory.looped_transformers.fleq.assembler import Value, assemble, with_inputs
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, standard_blocks
@@ -36,6 +37,8 @@ class FleqTransformer(LoopedModule):
         program: gives the size of matrices, and the numbers of cells and instructions; it is run unless another is
             given.
         functions: those that have a block; those of ``program`` unless given.
+        blocks: function blocks in place of the standard ones of ``functions``.
+        pointers: with blocks that move pointers; if the program moves some, unless given.
         heads: ``one`` head a layer where the blocks share theirs, or ``several``, as in the proof of Theorem 2.
         inverse_temperature: multiplies the scores.
         gate: the constant C of the paper, which must exceed the data and costs its rounding error.
@@ -49,6 +52,8 @@ class FleqTransformer(LoopedModule):
         program: FleqProgram,
         *,
         functions: Collection[str] | None = None,
+        blocks: Sequence[FunctionBlock] | None = None,
+        pointers: bool | None = None,
         heads: Heads = "one",
         inverse_temperature: float = 40.0,
         gate: float = 1e3,
@@ -56,18 +61,18 @@ class FleqTransformer(LoopedModule):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         names = program.functions if functions is None else functions
-        machine = _machine_of(program, names, inverse_temperature, gate, heads)
+        blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2) if blocks is None else blocks
+        machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads, pointers=pointers)
         layers = (layer.module() for layer in machine.transformer.dense)
         super().__init__(layers, machine.layout.rows.size, inverse_temperature)
-        self.program, self.gate, self.heads, self.layout = program, gate, heads, machine.layout
-        self.functions = [block.name for block in machine.layout.blocks]
+        self.program, self.machine, self.layout = program, machine, machine.layout
+        self.functions = [block.name for block in blocks]
         self.num_tokens = machine.layout.columns
         self.to(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
         """Restore the compiled weights, which are never drawn."""
-        machine = _machine_of(self.program, self.functions, self.inverse_temperature, self.gate, self.heads)
-        self._restore(layer.module() for layer in machine.transformer.dense)
+        self._restore(layer.module() for layer in self.machine.transformer.dense)
 
     @classmethod
     def compile(  # type: ignore[override]
@@ -130,11 +135,3 @@ class FleqTransformer(LoopedModule):
             f"num_tokens={self.num_tokens}, embed_dim={self.embed_dim}, size={self.layout.size}, "
             f"num_layers={len(self.layers)}, functions={self.functions}, {super().extra_repr()}"
         )
-
-
-def _machine_of(
-    program: FleqProgram, functions: Collection[str], inverse_temperature: float, gate: float, heads: Heads
-) -> FleqMachine:
-    """The machine with the blocks of the named functions."""
-    blocks = standard_blocks(functions, sum_heads=1 if heads == "one" else 2)
-    return FleqMachine(program, blocks, inverse_temperature, gate, heads=heads)

@@ -1,18 +1,24 @@
 import random
-from collections.abc import Sequence
 
 import pytest
 import torch
 
-from attention_theory.looped_transformers.certified.subleq_cycle import ask_cycle, run_cycle, scene, state_of
+from attention_theory.looped_transformers.certified.subleq_cycle import (
+    ask_cycle,
+    certify_cycle,
+    run_cycle,
+    scene,
+    state_of,
+)
 from attention_theory.looped_transformers.machine.codes import position_codes
-from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.subleq.language import interpret, program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 
 
-def test_a_cycle_is_right_with_integers_of_sixteen_bits() -> None:
-    assert ask_cycle(SubleqMachine(5, 16, 4), same=False).outcome == "proved"
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [4, 6, 10])
+def test_a_cycle_is_right_with_integers_of_sixteen_bits(depth: Depth) -> None:
+    assert certify_cycle(SubleqMachine(5, 16, depth)).settled
 
 
 @pytest.mark.parametrize("places", ["write", "flag"])
@@ -43,33 +49,3 @@ def test_the_columns_are_those_of_a_loaded_program() -> None:
 def test_the_code_is_right_where_the_assumptions_hold() -> None:
     observed, wrong = run_cycle(SubleqMachine(3, 2, 4), {"mem[a]": 3, "mem[b]": 2})
     assert not wrong, observed
-
-
-@pytest.mark.parametrize(("depth", "change"), [(4, "missing"), (10, "missing"), (4, "wrong in its last bit")])
-def test_a_weight_that_is_changed_is_noticed_or_harmless(depth: Depth, change: str) -> None:
-    """Gates, ramps and the strength of scores have room, and the second carry of ``counter + 1`` never occurs.
-
-    What is proved with such a weight is true of the machine that is run with it.
-    """
-    draws, noticed = random.Random(depth), 0
-    for matrix in ("key", "value", "w1", "w2"):
-        machine, weights, place = a_weight(depth, matrix, draws)
-        zero = torch.zeros((), dtype=weights.dtype)
-        weights[place] = zero if change == "missing" else torch.nextafter(weights[place], zero)
-        if ask_cycle(machine, same=False).outcome == "proved":
-            assert not run_cycle(machine, {"mem[a]": 1, "mem[b]": 3})[1]
-        else:
-            noticed += 1
-    assert noticed >= 2
-
-
-def a_weight(depth: Depth, matrix: str, draws: random.Random) -> tuple[SubleqMachine, torch.Tensor, tuple[int, ...]]:
-    """A new machine, one of its matrices, and the place of a weight in it that is not zero."""
-    machine = SubleqMachine(3, 2, depth)
-    weights = draws.choice([weights for layer in machine.dense for weights in weights_of(layer, matrix)])
-    return machine, weights, tuple(draws.choice(weights.nonzero().tolist()))
-
-
-def weights_of(layer: DenseLayer, matrix: str) -> list[torch.Tensor]:
-    parts: Sequence[object] = layer.heads if matrix in ("key", "query", "value") else [layer]
-    return [weights for part in parts if (weights := getattr(part, matrix)).any()]
