@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from attention_theory.validation import ParameterError, refuse_unless, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
 
 class AttentionBlock(nn.Module):
@@ -58,11 +58,16 @@ class AttentionBlock(nn.Module):
             Outputs ``(..., tokens, embed_dim)``, or outputs and weights.
 
         Raises:
-            ParameterError: no token, or an input of another shape, a mask that is not boolean, or a window without
-                causality.
+            ParameterError: no token, an input or a mask of another shape, a mask that is not boolean, or a window
+                without causality.
         """
         if x.ndim < 2 or x.shape[-2] == 0 or x.shape[-1] != self.embed_dim:
             raise ParameterError(f"x must have shape [..., at least 1, {self.embed_dim}], got {list(x.shape)}")
+        if key_padding_mask is not None:
+            require_shape(key_padding_mask=(key_padding_mask, x.shape[:-1]))
+        if attn_mask is not None:
+            sequences = () if attn_mask.ndim == 2 else x.shape[:-2]
+            require_shape(attn_mask=(attn_mask, (*sequences, x.shape[-2], x.shape[-2])))
         is_causal = self.is_causal if is_causal is None else is_causal
         refuse_unless(is_causal or self.reach is None, "is_causal must be True or None with a window, got False")
         return self._mix(x, hidden_from(key_padding_mask, attn_mask), is_causal, need_weights)

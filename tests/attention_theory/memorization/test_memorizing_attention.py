@@ -50,7 +50,11 @@ def test_what_is_masked_counts_for_nothing(filler: float) -> None:
     padding = torch.zeros(6, 4, dtype=torch.bool)
     padding[1, :2] = padding[2, 3:] = padding[3] = True
     filled, queries = contexts.masked_fill(padding[..., None], filler), queries.requires_grad_()
-    out = module(filled, queries, padding)
+    out, weights = module(filled, queries, padding, need_weights=True)
+    assert weights.shape == (6, 3, 4)
+    close(weights.sum(-1), (~padding.all(-1)).double()[:, None].expand(6, 3))
+    assert weights.masked_select(padding[:, None]).abs().max() == 0
+    close(module(filled, queries, padding), out)
     close(out[1], module(contexts[1, 2:], queries[1]))
     close(out[2], module(contexts[2, :3], queries[2]))
     assert out[3].abs().max() == 0
