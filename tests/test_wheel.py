@@ -77,13 +77,6 @@ def test_the_environment_is_bare(python: Path) -> None:
     assert str(ROOT) not in run(python, "import attention_theory; print(attention_theory.__file__)").stdout
 
 
-def test_the_command_says_which_extra_it_needs(python: Path) -> None:
-    ended = run(python, "import book_command; book_command.main()")
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("book: needs the extra book")
-    assert ended.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("example", README, ids=range(len(README)))
 def test_each_example_of_the_readme_runs(python: Path, example: str) -> None:
     ended = run(python, example)
