@@ -130,7 +130,7 @@ def test_forward_and_reverse_derivatives_agree(name: str) -> None:
     """Of the first order, ``<J v, u> = <v, J^T u>``, and of the second: the Hessian times a vector by both ways."""
     function, leaves = differentiable(*made(name, batch=1, tokens=3))
     along = directions(leaves)
-    out, forward = jvp(function, leaves, along)
+    out, forward = jvp(function, leaves, along)[:2]
     weights = normal(*out.shape, seed=9)
     torch.testing.assert_close(dot((forward,), (weights,)), dot(along, vjp(function, *leaves)[1](weights)))
 
@@ -138,7 +138,7 @@ def test_forward_and_reverse_derivatives_agree(name: str) -> None:
         return (function(*given) * weights).square().sum()
 
     gradient = grad(loss, argnums=tuple(range(len(leaves))))
-    _, over_reverse = jvp(gradient, leaves, along)
+    over_reverse = jvp(gradient, leaves, along)[1]
     given = [leaf.clone().requires_grad_() for leaf in leaves]
     first = torch.autograd.grad(loss(*given), given, create_graph=True)
     twice = torch.autograd.grad(dot(first, along), given)
