@@ -29,7 +29,7 @@ export PIP_USER := 0
 unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records weights questions release clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records weights questions pdf epub release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -115,14 +115,23 @@ questions: book ## put every question that z3 has answered to cvc5, and compare 
 	@$(PIP) -e '.[solver]'
 	@python tests/questions.py build/questions --ask
 
-release: book ## sources, site, records and questions to z3 as archives with checksums, in build/release
+pdf: book ## the book as one PDF, build/attention-theory-executed.pdf; needs Chromium
+	@python -m bookpress.site.printed build/attention-theory-executed.pdf
+
+epub: book ## the book for a reader, build/attention-theory-executed.epub
+	@NO_COLOR=1 jupyter-book build book --config _config.yml --path-output build/epub --builder custom --custom-builder epub \
+	  > build/epub.log 2>&1 || { tail -n 5 build/epub.log; exit 1; }
+	@cp build/epub/_build/epub/attention-theory-executed.epub build
+
+release: book pdf epub ## sources, site, PDF, EPUB, records and questions to z3 with checksums, in build/release
 	@rm -rf build/release && mkdir -p build/release
+	@cp build/attention-theory-executed.pdf build/attention-theory-executed.epub build/release
 	@git archive --prefix=attention-theory-executed/ --output build/release/source.tar.gz HEAD
 	@tar -czf build/release/site.tar.gz -C _build html
 	@tar -czf build/release/records.tar.gz build/laptop results
 	@python tests/questions.py build/release/questions
 	@tar -czf build/release/questions.tar.gz -C build/release questions
-	@cd build/release && sha256sum *.tar.gz | tee SHA256SUMS
+	@cd build/release && sha256sum *.* | tee SHA256SUMS
 
 clean: ## remove everything made, the environment included
 	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml

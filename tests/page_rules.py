@@ -12,7 +12,7 @@ from bookpress.claims.statement import BLOCK
 from bookpress.notebooks.source import PARAMETERS_TAG, title_of
 from prose import plain
 
-#: The two headings that close a page, and those of a page that has not the form of the third edition yet.
+#: The two headings that close a page.
 CLOSING = ["What to remember", "Exercises"]
 
 LONGEST_CELL = 20

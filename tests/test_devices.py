@@ -16,26 +16,11 @@ from torch import Generator, Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from arguments import functions, made, needed
-from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
-from attention_theory.linear_attention.experiments.deep_students import (
-    linear_layers,
-    linear_layers_start,
-    transformer,
-    transformer_start,
-)
-from attention_theory.linear_attention.experiments.one_layer_students import (
-    CoefficientErrors,
-    students_start,
-    train_by_coefficients,
-)
-from attention_theory.linear_attention.experiments.run_data import batches_of_runs
-from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
 from attention_theory.randomness import normal
-from attention_theory.training import train_many
 
 #: Arguments that must not be what the annotation says alone.
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -179,47 +164,7 @@ def sigmoids() -> Callable[[], Any]:
     return lambda: [many(x, 1), one.sums(x), one.sigmoids(x)]
 
 
-def students() -> Callable[[], Any]:
-    tokens, layers = normal(2, 3, 5, 2, seed=0).float(), linear_layers_start(2, 2, 3, seeds=[0, 1])
-    full = transformer_start(2, 4, seeds=[0, 1])
-    return lambda: [linear_layers(layers, tokens), transformer(full, tokens)]
-
-
-def one_layer_students() -> Callable[[], Any]:
-    runs = []
-    for tasks in (Tasks.draw(2, 4, 3, [0, 1]), Tasks.draw(2, 4, 9, [0, 1])):  # without the moments, and with them
-        runs.append((tasks, students_start(2, [1, 3], [0, 1]), batches_of_runs(4, 2, 2, [0, 1])))
-
-    def run() -> list[Any]:
-        found = []
-        for tasks, start, batches in runs:
-            errors = CoefficientErrors(tasks)
-            trained, _ = train_by_coefficients(start, errors, batches, 0.1)
-            found += [trained, errors.of_sequences(trained)]
-        return found
-
-    return run
-
-
-def decoder() -> Callable[[], Any]:
-    model, tokens = Decoders(DecoderSize(7, 8, 2, 2), seeds=[0]), torch.randint(7, (1, 3, 5))
-    return lambda: model(tokens, 2)
-
-
-def training() -> Callable[[], Any]:
-    start = {"weight": normal(3, 2, seed=0)}
-    return lambda: train_many(lambda models, _: models["weight"].square().sum(dim=1), start, 2, 0.1).parameters
-
-
-MACHINES = [
-    universal_machine,
-    executor,
-    sigmoids,
-    students,
-    one_layer_students,
-    decoder,
-    training,
-]
+MACHINES = [universal_machine, executor, sigmoids]
 
 
 @pytest.mark.parametrize("made_here", MACHINES)

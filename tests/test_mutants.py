@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bookpress.layout import Layout
-from mutants import Mutant, choose, mutants_of
+from mutants import mutants_of
 from mutation import equivalents
 
 
@@ -55,22 +55,6 @@ def test_a_change_is_of_one_place(tmp_path: Path, code: str, kind: str, expected
 )
 def test_what_is_no_behaviour_is_left_alone(tmp_path: Path, code: str) -> None:
     assert changes(tmp_path, code) == {}
-
-
-def pool(name: str) -> list[Mutant]:
-    kinds = ["constant"] * 30 + ["return"] * 5
-    return [Mutant(f"{name}.py", line, kind, 0, 1, "", f"{line}", "") for line, kind in enumerate(kinds)]
-
-
-def test_the_seed_chooses_as_many_of_each_part_and_kind() -> None:
-    pools = {name: pool(name) for name in "abc"}
-    chosen = choose(pools, 0, 20)
-    assert chosen == choose(pools, 0, 20)
-    assert chosen != choose(pools, 1, 20)
-    assert [len(part) for part in chosen.values()] == [7, 7, 6]
-    for part in chosen.values():
-        assert sum(one.kind == "return" for one in part) in (3, 4)
-        assert len({one.line for one in part}) == len(part)
 
 
 def test_what_is_known_to_be_no_fault_can_still_be_made() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bookpress.layout import Layout
 from mutants import mutants_of
-from mutation import Copy, Nearness, chosen_mutants, try_mutants
+from mutation import Copy, Nearness
 
 FILES = {
     "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["ends", "anywhere"]\n',
@@ -50,20 +50,6 @@ def test_the_nearest_test_kills_then_others_then_pages(toy_tree: Layout, tmp_pat
     assert killer(copy, "toy/near.py", "return not (a < b)") == "tests/toy/test_near.py::test_smaller"
     assert killer(copy, "toy/shown.py", "return 3 * a") == "notebooks/demo/page.py"
     assert (toy_tree.packages / "toy" / "near.py").read_text() == FILES["src/toy/near.py"]
-
-
-@pytest.mark.slow
-def test_survivors_are_named_and_what_is_known_is_left_out(
-    toy_tree: Layout, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chosen = chosen_mutants(toy_tree, 0, 3, "toy/near.py:2:")
-    assert try_mutants(toy_tree, chosen, 2) == 1
-    said = capsys.readouterr().out
-    assert "survived toy/near.py:2, comparison: return a < b  ->  return a <= b" in said
-    assert "66.7% of the mutants that differ from the code are killed" in said
-    known = toy_tree.root / "tests" / "mutants_equivalent.yaml"
-    known.write_text("[{file: toy/near.py, was: return a < b, now: return a <= b, why: Nobody asks about equals.}]")
-    assert try_mutants(toy_tree, chosen, 2) == 0
 
 
 def test_a_test_reaches_what_it_imports_and_what_it_starts(toy_tree: Layout) -> None:

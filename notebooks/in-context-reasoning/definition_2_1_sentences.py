@@ -74,7 +74,7 @@ show.figure(
 # the context.
 #
 # **What changed.** The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. This allows
-# $z_{H-1}=q$. The trigger then follows itself, and Lemmas A.1, 3.1 and 4.1 are false on that sentence.
+# $z_{H-1}=q$. The trigger then follows itself, and Lemmas 3.1 and 4.1 are false on that sentence.
 #
 # </blockquote>
 # <!-- /claim -->

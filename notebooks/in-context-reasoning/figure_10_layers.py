@@ -330,5 +330,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb), because a feed-forward matrix $F$ of fixed form makes the
-# layers divide the work.
+# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb), because matrices $V$ and $F$ of fixed form make the layers
+# divide the work.

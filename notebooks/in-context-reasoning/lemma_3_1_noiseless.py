@@ -15,6 +15,7 @@ import torch
 from attention_theory.in_context_reasoning.certified.sentences import certify_logits, certify_scores, certify_signs
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
+from attention_theory.in_context_reasoning.descent import descend_noiseless
 from attention_theory.in_context_reasoning.embedding import embedding, random_units
 from attention_theory.in_context_reasoning.model import Architecture, Pass, Weights, dense_forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
@@ -126,9 +127,9 @@ show.figure(
 #
 # <details><summary>Slips (3)</summary>
 #
-# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, the trigger also has the logit
-#   $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition is meant to put its conditions on
-#   $z_{1:H}$, which exclude such sentences.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, position $H$ has the score
+#   $\lambda_q$, so the trigger also has the logit $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The
+#   definition is meant to put its conditions on $z_{1:H}$, which exclude such sentences.
 # - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
 # - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
 #   $e_y$ and $\mathbb 1\{j=y\}$.
@@ -146,12 +147,11 @@ show.figure(
 # **The paper states.** Under Assumption 2.2 and the reparameterization in Lemma 3.1, for all $h\in[H]$ in a sentence
 # with trigger word $q$, we obtain $x_H^\top Wx_h=\lambda_q\mathbb 1\{z_{h-1}=q\}$.
 #
-# <details><summary>Slips (1)</summary>
+# </blockquote>
 #
-# - The word after an earlier trigger is the output only if $z_{H-1}$ is not a trigger. Read literally, Definition 2.1
-#   allows $z_{H-1}=q$, and then position $H$ has the score $\lambda_q$.
+# <blockquote>
 #
-# </details>
+# **Beyond the paper.** The lemma also holds if $z_{H-1}=q$. Then position $H$ has the score $\lambda_q$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -164,8 +164,8 @@ show.figure(
 # has the logit $\lambda_qC_{q,y}$, and the $N-1$ other words have the logit 0. Scores are never negative, so ReLU
 # changes nothing.
 #
-# The argument assumes that the trigger is not also the second-to-last word. Otherwise the trigger follows itself and
-# also gets the logit $\lambda_q$.
+# The step from scores to logits assumes that the trigger is not also the second-to-last word. Otherwise the trigger
+# follows itself and also gets the logit $\lambda_q$.
 #
 # ## See it run
 # We draw 500 sentences with one, two or three bigrams $(q,y)$, and use randomly rotated codes. First, we compute the
@@ -185,7 +185,10 @@ for k in range(triggers):
 doubled = sentences.tokens.clone()
 doubled[:, -2] = sentences.trigger
 apart = sentences.tokens[:, -3] != sentences.trigger  # else the trigger would follow itself twice
-own_logit = run(scales, on=Sentences(doubled, sentences.trigger, sentences.output)).logits[rows, sentences.trigger]
+with_double = run(scales, on=Sentences(doubled, sentences.trigger, sentences.output))
+own_logit = with_double.logits[rows, sentences.trigger]
+expected_double = torch.zeros(doubled.shape, dtype=torch.float64)
+expected_double[:, 1:] = scales[sentences.trigger][:, None] * (doubled[:, :-1] == sentences.trigger[:, None])
 
 # %% [markdown]
 # Then we compute the logits, and compare the loss at four values of $\lambda$ with its closed form.
@@ -234,7 +237,7 @@ free = (sentences.tokens[:, :3] != sentences.trigger[:, None]).all(dim=1)
 single = free & (bigram_count(extra, sentences.trigger, sentences.output) == 1)
 second = run(20 * alike, on=Sentences(extra, sentences.trigger, sentences.output))
 rival = cross_entropy(second.logits, sentences.output).losses[single].mean()
-leaky = run(scales, using=random_units(tokens, 3 * tokens // 2, seeds[4])).logits
+leaky = run(scales, using=random_units(tokens, 3 * tokens // 2, seeds[4]))
 
 at_q = run(scales).logits[rows, sentences.trigger]
 astray = (at_q - scales[sentences.trigger] * copies).abs().min()
@@ -251,9 +254,8 @@ claim = Claim("in-context-reasoning/lemma-a-1")
 score_error = (run(scales).scores - expected_scores).abs().max().item()
 claim.at_most("scores minus λ 1{previous word is q}, largest", score_error, 1e-12)
 claim.at_most("each term of W alone, largest error", terms, 1e-12, of="proof")
-own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
-claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
-claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
+claim.close("the trigger at H - 1 as well: scores minus the same", with_double.scores, expected_double, atol=1e-12)
+claim.control.close("d = 1.5 N: scores minus the same", leaky.scores, expected_scores, atol=1e-12)
 claim.number("scores, largest error", score_error)
 claim.certified("seven words: the score, in sentences of every length", certify_scores(Task(7, 3, 2)))
 claim.verdict()
@@ -271,7 +273,10 @@ claim.at_most("loss at λ = 20", means[-1], 1e-7)
 claim.equal("ReLU at λ = -20: loss is ln N", negative, math.log(tokens), tolerance=1e-12)
 claim.control.at_most("ReLU at λ = -20: loss falls", negative, 1e-7)
 claim.control.at_most("a second bigram (q, n), C = 1: loss at λ = 20", rival, 1e-7)
-claim.control.close("d = 1.5 N: logits minus λ C 1{j = y}", leaky, expected, atol=1e-12)
+claim.control.close("d = 1.5 N: logits minus λ C 1{j = y}", leaky.logits, expected, atol=1e-12)
+own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
+claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
+claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
 claim.misprint.at_most("sketch: scores minus 1{previous word is q}, largest", without_scale, 1e-12, of="proof")
 claim.misprint.at_most("logit at q minus λ C, smallest", astray, 1e-12, of="proof")
 claim.certified("the logits of every sentence of six words; the loss", certify_logits(Task(6, 2, 2, 6)))
@@ -290,8 +295,10 @@ claim.verdict()
 # $c>0$, $x\ge0$.
 #
 # **What is true.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
-# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, descent from $\lambda_0=0$ follows the same path if
-# the derivative of $\sigma$ at 0 is set to a positive number, and then the exponent is multiplied by $c$.
+# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, under equal distributions of $C$, descent from
+# $\lambda_0=0$ follows the same path if the derivative of $\sigma$ at 0 is set to a positive number, and then the
+# exponent is multiplied by $c$. In general, $c\lambda$ makes the steps of length $c\eta$, and the exponent is $c\eta m$
+# if $c\eta m\le2$.
 #
 # **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
 # there. Common software sets that of ReLU to 0, and then descent never starts. The argument does not apply to Theorem
@@ -408,6 +415,26 @@ show.table(
 # With the derivative from the right, the scales of all six follow the same line, and the final loss is that of linear
 # attention at $c\lambda$. With the software's derivatives, the scales of two of them, ReLU and the absolute value, do
 # not move at all.
+#
+# If the output follows one trigger always once and another always three times, the path depends on $c$. Then $c\lambda$
+# takes steps of length $c\eta$.
+
+# %%
+unequal = torch.eye(3, dtype=torch.float64)[[0, 2]]  # counts 1 and 3
+
+
+def walk_unequal(c: float, rate: float) -> torch.Tensor:
+    """c λ after 400 normalised steps in λ from 0, for the activation c x."""
+    at, counts = torch.zeros(2, dtype=torch.float64), torch.tensor([1.0, 3.0], dtype=torch.float64)
+    for _ in range(400):
+        slope = counts * (tokens - 1) / ((counts * c * at).exp() + tokens - 1)
+        at = at + rate * slope / slope.norm()
+    return c * at
+
+
+linear_path = descend_noiseless(unequal, 0.1, 400, tokens - 1)[-1]
+long_steps = descend_noiseless(unequal, 0.3, 400, tokens - 1)[-1]
+paths_apart = (walk_unequal(3, 0.1) / 3 - linear_path).abs().max()
 
 # %%
 claim = Claim("in-context-reasoning/remark-a-1-linear")
@@ -415,6 +442,8 @@ claim.at_most("slope c at 0: λ minus η t/√|Q|, largest", off_line, 1e-9)
 claim.printed.above("slope of the software at 0: smallest λ after the walk", as_usual, 0)
 claim.at_most("logits minus those of linear attention at c λ, largest", same, 1e-12)
 claim.at_most("loss at λ = 10 over its closed form at c λ, minus 1, largest", losses_at_10, 1e-9)
+claim.close("counts 1 and 3, c = 3: c λ minus λ of steps of length c η", walk_unequal(3, 0.1), long_steps, atol=1e-9)
+claim.control.at_most("counts 1 and 3, c = 3: λ minus that of c = 1, largest", paths_apart, 1e-9)
 claim.control.at_most("not linear on the right: logits minus those of linear attention", unlike, 1e-12)
 for name, activation in others.items():
     claim.number(f"{name}: loss at λ = 10", loss_under(activation).mean())
@@ -431,7 +460,11 @@ claim.verdict()
 # the gradient takes at 0 for $\lambda_q=0$. Under equal distributions of $C$ all these are equal, and negative if that
 # slope is positive. Each normalised step then adds $\eta/\sqrt{|\mathcal Q|}$ to every scale. The loss is that of Lemma
 # 3.1 at $c\lambda$, so its exponent is multiplied by $c$. If the slope at 0 is 0, the gradient is 0 and no step moves.
-# $\square$
+#
+# In general, let $\Lambda=c\lambda$. For $\lambda>0$ the slope in $\lambda_q$ is $c$ times that of linear attention at
+# $\Lambda_q$. The factor drops out of the direction of a step, so $\Lambda$ takes the normalised steps of length
+# $c\eta$ of linear attention. The exponent $c\eta m$ is that of [many triggers](many_triggers.ipynb) at the rate
+# $c\eta$. $\square$
 #
 # </details>
 #

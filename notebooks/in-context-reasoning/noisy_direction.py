@@ -64,9 +64,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# On this task, a high loss on unseen words, as in Figures 9 and 11, is not a limit of training on the expected loss.
-# Two causes can keep it high: it falls slowly, in our runs at most like $t^{-m/(m+2)}$, and in the paper's training,
-# steps of fixed length keep the noise of random labels.
+# This suggests that the high loss on unseen words in Figures 9 and 11 is not a limit of training on the expected loss.
+# It does not prove it, because in the figures $x_H$ varies and $\alpha$ is also 0.8. Two causes can keep the loss high:
+# it falls slowly, in our runs at most like $t^{-m/(m+2)}$, and in the paper's training, steps of fixed length keep the
+# noise of random labels.
 #
 # ## Why it is true
 # All logits are linear in $W$. A low loss requires two things: the predicted odds of $\tau$ and $y$ must be those of
@@ -224,7 +225,7 @@ claim.verdict()
 #   never outputs.
 # - In the limit, the logit of such a word is a fixed fraction of that of an output, $m/(m+2)$ with label noise and
 #   $m/(m+1)$ without.
-# - Limited generalisation is therefore a matter of training time and random labels, not of the limit.
+# - This suggests that limited generalisation is a matter of training time and random labels, not of the limit.
 #
 # ## Exercises
 #

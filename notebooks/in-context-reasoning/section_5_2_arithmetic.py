@@ -79,7 +79,7 @@ show.figure(
 # the maximum-margin direction, in which the logit of an unseen word is $|\mathcal O|/(|\mathcal O|+1)$ times that of a
 # trained word, where $|\mathcal O|$ is the number of outputs.
 #
-# With label noise the gradients stay large, so rounding plays no role, and the failure is real.
+# With label noise the gradients stay large, so rounding plays no role in the failure.
 #
 # ## See it run
 # We train Reparam-Linear-W-FA, whose $V$ and $F$ are those of [Lemma 4.1](lemma_4_1_noisy.ipynb) and whose $W$ is free.
@@ -337,7 +337,8 @@ claim.verdict()
 #
 # ## What to remember
 # - Normalised steps amplify whatever rounding leaves of a gradient.
-# - Without noise, the failure on unseen words belongs to the training loop. With noise it belongs to the model.
+# - Without noise, the failure on unseen words belongs to the arithmetic of the training loop. With noise it is not
+#   rounding.
 # - Computing $1-p$ in the log domain costs almost nothing and removes the artefact.
 #
 # ## Exercises

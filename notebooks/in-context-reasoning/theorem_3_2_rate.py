@@ -165,7 +165,8 @@ claim.verdict()
 #
 # **What is true.** If $C$ has the same distribution after every trigger, $\lambda_{q,t}=\eta t/\sqrt{|\mathcal Q|}$ and
 # $L(\lambda_t)\le(N-1)\,e^{-\eta t/\sqrt{|\mathcal Q|}}$. For other distributions, let $C_q$ be the smallest count
-# after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Then $-\frac1t\ln L(\lambda_t)\to\eta m$ if $\eta m\le2$.
+# after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Then $-\frac1t\ln L(\lambda_t)\to\eta m$ if $|\mathcal Q|=1$ or
+# $\eta m\le2$.
 #
 # **What changed.** The triggers share a step of length $\eta$, so each scale grows by $\eta/\sqrt{|\mathcal Q|}$, which
 # is also the exponent per step. With unequal distributions the scales differ.
@@ -199,8 +200,9 @@ claim.verdict()
 # all $q$, then $\|\lambda\|\ge\mu\,(\sum_qC_q^{-2})^{1/2}=\mu/m$. So there is a $q$ with $C_q\lambda_{q,t}\le\eta mt$,
 # and with the least probability $p$ of a least count, $L(\lambda_t)\ge\frac p{|\mathcal Q|}\,\ell(\eta mt)$.
 #
-# *Other distributions, not slower if $\eta m\le2$.* This is proved [on the next page](many_triggers.ipynb), where the
-# scales are shown to come into balance, for any number of triggers. $\square$
+# *Other distributions, not slower if $|\mathcal Q|=1$ or $\eta m\le2$.* One trigger has $\lambda_t=\eta t$. For more,
+# this is proved [on the next page](many_triggers.ipynb), where the scales are shown to come into balance, for any
+# number of triggers. $\square$
 #
 # </details>
 #

@@ -315,7 +315,8 @@ claim.verdict()
 # Take the instance of Theorem 3.4 with any number $m$ of outputs and ReLU attention, where the derivative of ReLU at 0
 # is set to 1. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
 # $(E(q)+\tilde E(\square))(\sum_iE(y_i)+m\tilde E(q))^\top$, with cosine $1/\sqrt{2(1+1/m)}$. From the second step on,
-# $W_t-W_1$ points exactly in this direction. With derivative 0 at 0, as in common software, $W_t$ stays 0 forever.
+# $W_t-W_1$ points exactly in this direction. With derivative 0 at 0, as in common software, $W_t$ stays 0 forever under
+# plain descent, and a normalised step is not defined.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -336,7 +337,8 @@ claim.verdict()
 # step and the gradient treats the outputs alike. Hence each step is along $\frac1m\sum_iE(y_i)+\tilde E(q)$, which
 # leaves all negative scores as they are, and $s$ rises. Plain steps have the length $\eta(1-p_y)$ up to a factor, and
 # normalised ones $\eta$, so $s\to\infty$: if it were bounded, so would $1-p_y$ be from below. The direction of $w_t$
-# tends to that of $\sum_iE(y_i)+m\tilde E(q)$. With slope 0 at 0 the gradient at $W=0$ is 0. $\square$
+# tends to that of $\sum_iE(y_i)+m\tilde E(q)$. With slope 0 at 0 the gradient at $W=0$ is 0, so plain
+# descent does not move, and a normalised step would divide 0 by 0. $\square$
 #
 # </details>
 

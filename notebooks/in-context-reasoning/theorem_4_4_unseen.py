@@ -56,9 +56,10 @@ show.figure(
 # after $t$ iterations, Algorithm 1 returns a model that predicts $y_{\text{test}}$ and $\tau$ with probabilities
 # $1-\alpha$ and $\alpha$, up to $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$.
 #
-# **What is true.** The deviations are at most $\varepsilon+(N-1)e^{-\eta t}$ with
-# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for
-# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, we take the model as a limit.
+# **What is true.** With probability at least $1-\delta$, for all $t$ at once, the deviations are at most
+# $\varepsilon+(N-1)e^{-\eta t}$ with $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is
+# $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where
+# $\hat\gamma$ is infinite, we take the model as a limit.
 #
 # **What changed.** The proof drops a first-order term. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
 # deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant makes the stated bound true. At the

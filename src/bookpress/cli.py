@@ -237,15 +237,19 @@ def point(plan: str, number: str) -> None:
     make_point(Layout.here(), plan, number)
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command("compile", context_settings=_OPTIONS, help="Compile a Python file into a prompt for a transformer.")
+@app.command(context_settings=_OPTIONS)
 def export(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="what to write as PAPER/NAME; without one the command lists them")] = "",
+    name: Annotated[str, typer.Argument(help="PAPER/NAME, or the Python file; `book export` lists what there is")] = "",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
     from bookpress.files import write_whole
-    from bookpress.notebooks.exports import find_exports, make_export
+    from bookpress.site.package import find_exports, make_export
 
     layout = Layout.here()
     if not name:
@@ -255,6 +259,8 @@ def export(
     elif output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
     else:
+        if context.info_name == "compile":
+            name, context.args = "looped-transformers/program", ["--source", name, *context.args]
         content = make_export(layout, name, context.args, output.suffix)
         write_whole(output, content)
         console.print(f"wrote {output}: {len(content)} bytes")

@@ -1,6 +1,8 @@
 """Codes: orthonormal where they say so, and written as the numbers that they stand for."""
 
+import cmath
 import math
+from itertools import product
 
 import torch
 from hypothesis import given
@@ -26,30 +28,13 @@ def test_sign_codes_are_binary_numbers(symbols: int) -> None:
     assert ((codes + 1) / 2 @ powers).tolist() == list(range(symbols))
 
 
-def test_sinusoids_depend_on_the_distance_of_positions_alone() -> None:
-    codes = sinusoidal(20, 8)
-    products = codes @ codes.mT
-    for shift in range(5):
-        assert torch.allclose(products.diagonal(shift), products[0, shift].expand(20 - shift))
-
-
-def test_rotated_scores_depend_on_the_distance_alone_and_lengths_are_kept() -> None:
-    q, k = normal(2, 5, 8, seed=0)
-    here = rotate(q) @ rotate(k).mT
-    for shift in (1, 17, 400):
-        there = rotate(q, first=shift) @ rotate(k, first=shift).mT
-        torch.testing.assert_close(here, there, rtol=0, atol=1e-12)
-    torch.testing.assert_close(rotate(q).norm(dim=-1), q.norm(dim=-1), rtol=0, atol=1e-13)
-    assert not torch.allclose(here, q @ k.mT)
-
-
-def test_rotated_pairs_turn_by_position_times_rate() -> None:
-    one = torch.zeros(3, 4, dtype=torch.float64)
-    one[:, 1] = 1.0
-    angles = torch.arange(3, dtype=torch.float64) / 10_000.0 ** (2 / 4)
-    turned = rotate(one)
-    torch.testing.assert_close(turned[:, 1], angles.cos())
-    torch.testing.assert_close(turned[:, 3], angles.sin())
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 9), st.floats(1.0, 1e5))
+def test_rotated_pairs_are_turned_as_complex_numbers(tokens: int, pairs: int, first: int, base: float) -> None:
+    features = normal(tokens, 2 * pairs, seed=0)
+    turned = torch.complex(*features.chunk(2, dim=1))
+    for position, pair in product(range(tokens), range(pairs)):
+        turned[position, pair] *= cmath.exp(1j * (first + position) * base ** (-pair / pairs))
+    torch.testing.assert_close(rotate(features, first, base), torch.cat([turned.real, turned.imag], dim=1))
 
 
 def test_the_codes_by_hand() -> None:
@@ -68,9 +53,3 @@ def test_random_codes_are_drawn_from_all_orthogonal_matrices() -> None:
     """The first entry is as often positive as negative, as the plain factor of a decomposition is not."""
     firsts = torch.stack([random_orthonormal(1, 2, seed)[0] for seed in range(200)])
     assert ((firsts > 0).double().mean(dim=0) - 0.5).abs().max() < 0.15
-
-
-def test_a_base_of_one_turns_all_pairs_alike() -> None:
-    turned = rotate(torch.tensor([[1.0, 1.0, 0.0, 0.0]]), first=2, base=1.0)
-    expected = [math.cos(2), math.cos(2), math.sin(2), math.sin(2)]
-    torch.testing.assert_close(turned, torch.tensor([expected]))

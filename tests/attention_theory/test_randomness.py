@@ -38,9 +38,3 @@ def test_a_generator_gives_new_streams_each_time() -> None:
     once, again = streams(source, 2), streams(source, 2)
     assert once != again
     assert once == streams(generator(0), 2)
-
-
-def test_the_largest_seed_is_a_seed() -> None:
-    largest = 2**64 - 1
-    assert torch.equal(normal(2, seed=largest), normal(2, seed=largest))
-    assert len(streams(largest, 1)) == len(streams(0, 1)) == 1

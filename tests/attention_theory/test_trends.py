@@ -19,22 +19,10 @@ def test_the_line_of_the_mean_does_not_count_the_seeds_scatter_as_a_bend() -> No
     assert sum(bent) / 400 == pytest.approx(linear_fit_r2(x, x**4), abs=0.01)
 
 
-def test_the_same_line_for_all_seeds_has_no_spread() -> None:
-    x = torch.tensor([1.0, 2.0, 4.0, 7.0])
-    assert line_of_the_mean(x, (x**2)[:, None].expand(-1, 5)) == pytest.approx([linear_fit_r2(x, x**2)] * 5)
-
-
 def test_increments_are_in_standard_errors() -> None:
     values = torch.tensor([[0.0, 1.0, 2.0], [2.0, 3.0, 4.0]], dtype=torch.float64)
     assert increments(values).tolist() == pytest.approx([2 / (2 / 3) ** 0.5])
     assert gain(values[0], values[0]).item() == 0.0
-
-
-def test_the_least_numbers_of_points_and_seeds() -> None:
-    assert slope([0, 2], [1, 5]) == 2
-    assert linear_fit_r2(torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, 1.0, 0.0])) == 0
-    assert increments(torch.zeros(3, 3)).tolist() == [0, 0]
-    assert len(line_of_the_mean(torch.arange(3.0), torch.arange(3.0)[:, None].expand(-1, 3))) == 3
 
 
 def test_the_share_of_a_line_by_hand() -> None:

@@ -170,3 +170,25 @@ def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, s
     assert re.fullmatch(r"usage: there is no notebook 'demo/none'[^\x1b\n]*\n", refused.stderr)
     assert "\x1b" not in listed.stdout + usage.stderr
     assert "Missing argument" in usage.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "code", "words"),
+    [
+        ("def f(a):\n    return a * a\n", "-o {}/square.json", 0, "wrote"),
+        ("def f(a):\n    return a * a\n", "--target fleq --bits 16 -o {}/square.json", 0, "wrote"),
+        ("def f(a):\n    return a ** 2\n", "-o {}/square.json", 2, "line 2: 'a ** 2' has another operator"),
+        ("def f(a):\n    return a * a\n", "-o {}/square.txt", 2, "is written as .json, got .txt"),
+        ("def f(a):\n    return a * a\n", "--bits 99 -o {}/square.json", 2, "bits must be"),
+        ("def f(a):\n    return a * a\n", "", 2, "-o FILE"),
+        ("x = 1\n" * 200_000, "-o {}/square.json", 2, "at most 100000 characters"),
+    ],
+)
+def test_compile_writes_a_prompt_or_names_the_line(
+    tmp_path: Path, book: Book, source: str, options: str, code: int, words: str
+) -> None:
+    file = tmp_path / "square.py"
+    file.write_text(source)
+    ended, printed = book("compile", str(file), *options.format(tmp_path).split())
+    assert ended == code
+    assert words in printed

@@ -2,16 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from bookpress.layout import Layout, LayoutError
-
-
-def test_another_book_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    assert Layout.here().root == tmp_path.resolve()
-    monkeypatch.delenv("BOOKPRESS_ROOT")
-    assert (Layout.here().root / "pyproject.toml").is_file()
+from bookpress.layout import Layout
 
 
 def test_what_editors_and_systems_leave_is_no_notebook_and_no_profile(tmp_path: Path) -> None:
@@ -28,10 +19,3 @@ def test_what_editors_and_systems_leave_is_no_notebook_and_no_profile(tmp_path: 
     assert layout.point_notebooks() == ["demo/points/one"]
     assert [layout.is_page(name) for name in ("demo/page", "demo/points/one")] == [True, False]
     assert layout.profile_names() == ["laptop", "full"]
-
-
-def test_without_a_clone_there_is_no_book(tmp_path: Path) -> None:
-    with pytest.raises(LayoutError, match=f"there is no book at {tmp_path}"):
-        Layout(tmp_path).checked()
-    Layout(tmp_path).claims.mkdir(parents=True)
-    assert Layout(tmp_path).checked() == Layout(tmp_path)

@@ -5,7 +5,7 @@ import pytest
 from nbformat import NotebookNode
 
 from bookpress.claims.registry import Entry
-from page_rules import brightness_in, page_faults, rhythm_faults, title_faults
+from page_rules import page_faults, rhythm_faults, title_faults
 
 GOOD = """\
 # %% [markdown]
@@ -102,11 +102,3 @@ def test_a_title_begins_with_numbers_of_its_claims(title: str, entries: list[Ent
 def test_each_break_of_the_rhythm_is_told(old: str, new: str, fault: str) -> None:
     assert old in GOOD
     assert any(fault in one for one in rhythm_faults(notebook(GOOD.replace(old, new))))
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [("A White line.", "White"), ("the darkest", "darkest"), ("The lightning, in the light of it.", None)],
-)
-def test_words_for_brightness_are_found(text: str, word: str | None) -> None:
-    assert brightness_in(text) == word

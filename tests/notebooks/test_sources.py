@@ -23,7 +23,7 @@ EVERY = [*NOTEBOOKS, *LAYOUT.point_notebooks()]
 
 
 def test_pairs_are_in_step_and_carry_no_outputs() -> None:
-    assert unpaired(LAYOUT) == []
+    assert unpaired(LAYOUT) == {}
     for notebook in EVERY:
         pair = json.loads(LAYOUT.source(notebook).with_suffix(".ipynb").read_text())
         assert all(not cell.get("outputs") for cell in pair["cells"]), notebook

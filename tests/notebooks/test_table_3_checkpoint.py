@@ -67,12 +67,3 @@ def test_a_gpt2_decides_the_claim_on_its_positions(rank: int, verdict: Verdict, 
     assert found["L1, float32: share of contexts of full rank"].draws == 600
     assert all(item.passed is False for item in settled.evidence if item.role is Role.CONTROL)
     assert "published model" in (tmp_path / "there.ipynb").read_text()
-
-
-def test_a_model_with_more_positions_than_its_width_is_read_whole(tmp_path: Path) -> None:
-    """Of 60 positions of width 48 at most 48 are independent."""
-    folder = folder_with(normal(60, WIDTH, seed=3), tmp_path)
-    record = run(PAGE, SMALL | {"checkpoint": str(folder)}, LAPTOP, Layout.here(), tmp_path / "there.ipynb")
-    claims = {settled.claim: settled for settled in record.claims}
-    found = {item.label: item for item in claims["memorization/remark-appendix-j-gpt2"].evidence}
-    assert found["positions, float32: rank less n"].measured == WIDTH - 60

@@ -150,12 +150,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("instruments")
     shutil.copytree(layout.book / "static" / "instruments", folder / "_static" / "instruments")
     for page in instrument_pages(layout):
-        for instrument in instruments_of(page.read_text(encoding="utf-8")):
-            given = data_file(layout, instrument.name)
+        for name in instruments_of(page.read_text(encoding="utf-8")):
+            given = data_file(layout, name)
             if not given.is_file():
                 pytest.skip("the book is not bound: `make book` first")
             shutil.copy(given, folder / "_static" / "instruments")
-            (folder / f"{instrument.name}.html").write_text(_BARE.format(name=instrument.name))
+            (folder / f"{name}.html").write_text(_BARE.format(name=name))
     return folder
 
 

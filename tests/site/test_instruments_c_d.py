@@ -219,16 +219,6 @@ def test_the_reader_is_worked_by_the_keyboard(reader: Page) -> None:
     assert "(word 3)" in reader.locator("[data-part=score]").inner_text()
 
 
-def test_training_plays_and_pauses(reader: Page) -> None:
-    reader.locator("#ta-time").fill("0")
-    play = reader.locator(".instrument-main")
-    play.click()
-    assert "Pause" in play.inner_text()
-    reader.wait_for_function("document.querySelector('#ta-time').value > 1")
-    play.click()
-    assert "Train" in play.inner_text()
-
-
 @pytest.mark.slow
 def test_the_table_has_the_ranks_that_are_found_anew(store: Page, tables: dict[str, Any]) -> None:
     """A thousand entries at other draws, the heads asked for and no more; and all entries against their bound."""

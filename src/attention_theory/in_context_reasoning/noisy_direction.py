@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -103,12 +103,11 @@ class NoisyInstance:
         noise, others = (rows[0] for rows in self.margins())
         _, sizes, axes = torch.linalg.svd(noise)
         free = axes[(sizes > 1e-9).sum() :]  # all codes that do not change the odds
-        constraints = (others.flatten(0, 1) @ free.mT).numpy()
-        # The solver stops early where two constraints differ by rounding only.
-        constraints = constraints[np.unique(constraints.round(12), axis=0, return_index=True)[1]]
+        constraints = np.unique((others.flatten(0, 1) @ free.mT).numpy().round(12), axis=0)
         system = np.vstack([constraints.T, np.ones(len(constraints))])
         target = np.append(np.zeros(len(free)), 1.0)
-        multipliers, _ = nnls(system, target)
+        # SciPy's nnls stops early on some of these systems.
+        multipliers = lsq_linear(system, target, bounds=(0, np.inf), method="bvls", tol=1e-14).x
         residual = system @ multipliers - target
         return torch.from_numpy(-residual[:-1] / residual[-1]) @ free
 

@@ -7,17 +7,19 @@ their defaults, and which gives, for each ending of a file's name, what makes it
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 from attention_theory.looped_transformers.compiler import examples
-from attention_theory.looped_transformers.compiler.program import compile
+from attention_theory.looped_transformers.compiler.program import Target, compile
+from attention_theory.looped_transformers.compiler.source import MOST_CHARACTERS
 from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.looped_transformers.subleq.assembler import library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.machine import Depth
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless
 
 #: For each ending of a file's name, what makes the content.
 _Forms = Mapping[str, Callable[[], bytes]]
@@ -73,28 +75,34 @@ def _programs() -> _Forms:
     return {".json": lambda: (json.dumps({name: library_text(name) for name in library()}) + "\n").encode()}
 
 
-def _program(source: str = "gcd", bits: int = 8) -> _Forms:
-    """A Python program, compiled to SUBLEQ: its listing, memory and instructions, and the line of each.
+def _program(source: str = "gcd", bits: int = 8, target: Target = "subleq") -> _Forms:
+    """A Python program, compiled: its listing, memory and instructions, and the line of each.
 
     Args:
         source: a file, or the name of an example of :mod:`.compiler.examples`.
         bits: of an integer.
+        target: ``subleq`` or ``fleq``.
 
     Raises:
         CompileError: what is outside the subset of Python, with its line.
-        ParameterError: bits out of range, or a file that cannot be read.
+        ParameterError: bits out of range, another target, or no such file or example.
+        UnicodeDecodeError: a file that is no text.
     """
     path, names = Path(source), [name for name, one in vars(examples).items() if inspect.isfunction(one)]
-    if not path.is_file():
-        require(source=(source, names))
-    text = path.read_text(encoding="utf-8") if path.is_file() else inspect.getsource(getattr(examples, source))
-    compiled = compile(text, bits=bits)
+    refuse_unless(path.is_file() or source in names, f"source must be a file or one of {names}, got {source!r}")
+    if path.is_file():
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MOST_CHARACTERS + 1)
+    else:
+        text = inspect.getsource(getattr(examples, source))
+    compiled = compile(text, bits=bits, target=target)
     content = {
         "source": text,
         "bits": bits,
+        "target": target,
         "listing": compiled.listing,
-        "memory": compiled.program.memory,
-        "code": compiled.program.code,
+        "memory": compiled.memory,
+        "code": [one if target == "subleq" else asdict(one) for one in compiled.program.code],
         "lines": compiled.source_map,
         "cells": {name: [cells.start, cells.stop] for name, cells in compiled.cells.items()},
     }

@@ -4,6 +4,7 @@ Each function draws one part onto an axes from :func:`canvas`, in its units, and
 Blue is what counts, vermilion what is contrasted with it, and everything else is quiet.
 """
 
+import io
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
 
 from bookpress.claims import show
+from bookpress.files import write_whole
 from bookpress.layout import Layout
 
 BLUE, VERMILION, QUIET = show.COLOURS[0], show.COLOURS[1], "#8a8f98"
@@ -121,10 +123,11 @@ def _face() -> str:
     source, made = layout.book / "static" / "fonts" / "display-regular.woff", Path(mpl.get_configdir()) / "display.ttf"
     if not source.is_file():
         return "DejaVu Sans"
-    font = TTFont(source)
+    font, content = TTFont(source), io.BytesIO()
     font.flavor = None
     for number, name in ((1, _FACE), (2, "Regular"), (4, _FACE), (6, "BookDisplay")):
         font["name"].setName(name, number, 3, 1, 0x409)
-    font.save(made)
+    font.save(content)
+    write_whole(made, content.getvalue())  # another kernel may be reading it
     font_manager.fontManager.addfont(str(made))
     return _FACE

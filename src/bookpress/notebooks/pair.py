@@ -15,20 +15,18 @@ from bookpress.notebooks.source import SourceError, parsed, text_of
 
 def write_pairs(layout: Layout) -> int:
     """Write the statements into every source, then its .ipynb; the number of notebooks that changed."""
-    off = _out_of_step(layout)
+    off = unpaired(layout)
     for files in off.values():
         for path, text in files.items():
             write_whole(path, text)
     return len(off)
 
 
-def unpaired(layout: Layout) -> list[str]:
-    """Notebooks that state a claim otherwise than the registry, or whose .ipynb is not what the source says."""
-    return list(_out_of_step(layout))
+def unpaired(layout: Layout) -> dict[str, dict[Path, str]]:
+    """Notebooks that state a claim otherwise than the registry, or whose .ipynb is not what the source says.
 
-
-def _out_of_step(layout: Layout) -> dict[str, dict[Path, str]]:
-    """For each such notebook the text that its two files must have."""
+    Each has the text that its two files must have.
+    """
     registry = Registry.load(layout)
     off = {}
     for notebook in (*layout.notebooks(), *layout.point_notebooks()):

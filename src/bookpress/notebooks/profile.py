@@ -1,9 +1,9 @@
 """Profiles: the laptop run is each notebook's own defaults, the full run has the papers' own sizes."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
@@ -28,10 +28,10 @@ class Limits(BaseModel):
     minutes: float = Field(default=10.0, gt=0)
     memory_mb: int = Field(default=4000, gt=0)  # of which the kernel's own libraries take half a gigabyte
 
-    @property
-    def cell_minutes(self) -> float:
-        """The limit on one cell."""
-        return 0.8 * self.minutes
+
+def _numbers(values: Any) -> Any:
+    """The numbers of a span, and anything else as it is."""
+    return span_of(values) or values if isinstance(values, str) else values
 
 
 class Sweep(Limits):
@@ -45,7 +45,7 @@ class Sweep(Limits):
 
     title: str
     notebook: str
-    axes: dict[str, list[Any]]
+    axes: dict[str, Annotated[list[Any], BeforeValidator(_numbers)]]
     first: str = ""
     seconds: str
     minutes: float = Field(default=POINT_MINUTES, gt=0)
@@ -54,14 +54,6 @@ class Sweep(Limits):
     apart: str | None = None
     against: Any = None
     words: dict[str, str] = Field(default_factory=dict)
-
-    @field_validator("axes", mode="before")
-    @classmethod
-    def _spans(cls, axes: Any) -> Any:
-        """Spans as the lists of their numbers, and anything else as it is."""
-        if not isinstance(axes, dict):
-            return axes
-        return {name: span_of(values) or values if isinstance(values, str) else values for name, values in axes.items()}
 
     @model_validator(mode="after")
     def _of_its_axes(self) -> Self:

@@ -38,6 +38,9 @@ USE, MEMORY, PROCESSOR = "use", "memory_mb", "processor_seconds"
 OUTPUT_BYTES = 4_000_000
 ERROR_LETTERS = 4_000
 
+#: The part of a run's time that one cell may take.
+_OF_A_CELL = 0.8
+
 _OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
@@ -201,7 +204,7 @@ class Client(PapermillNotebookClient):
             nb_man,
             km,
             raise_on_iopub_timeout=False,
-            timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
+            timeout_func=lambda _: max(1.0, min(_OF_A_CELL * 60 * limits.minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )
@@ -251,15 +254,10 @@ class Client(PapermillNotebookClient):
 
 def _folders(layout: Layout, scratch: Path) -> dict[str, str]:
     """Folders of a kernel, in place of a reader's own with their settings, start-up files and histories."""
-    matplotlib = layout.matplotlib
-    try:  # made once, since its list of fonts takes long
-        matplotlib.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        matplotlib = scratch / "matplotlib"
     return {
         "IPYTHONDIR": str(scratch / "ipython"),
         "JUPYTER_RUNTIME_DIR": str(scratch),
-        "MPLCONFIGDIR": str(matplotlib),
+        "MPLCONFIGDIR": str(layout.matplotlib),  # its list of fonts is made once
     }
 
 

@@ -3,33 +3,22 @@
 import filecmp
 import re
 import shutil
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from bookpress.files import aside_of, write_manifest, write_whole
 from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
-from bookpress.notebooks.exports import make_export
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.book import FINDINGS, Book
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
-from bookpress.site.markdown import picture_block, render, without_html
-from bookpress.site.package import package_pages
+from bookpress.site.markdown import render, without_html
+from bookpress.site.package import make_export, package_pages
 from bookpress.site.page import write_page
-from bookpress.site.verdict_pages import (
-    certificates_page,
-    errata_pages,
-    notebooks_list,
-    scoreboard_page,
-    summary_page,
-)
+from bookpress.site.verdict_pages import certificates_page, errata_pages, notebooks_list, scoreboard_page, summary_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -87,7 +76,7 @@ def _write_pages(book: Book) -> int:
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
-        "gallery": gallery_page(book),
+        "gallery": render("gallery", book=book),
         "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
         "certificates": certificates_page(book),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
@@ -111,46 +100,14 @@ def _write_exports(layout: Layout) -> None:
         write_whole(layout.generated / file, make_export(layout, name, [], ending))
 
 
-def gallery_page(book: Book) -> str:
-    """Every figure of the book, by paper."""
-    chapters: dict[str, list[str]] = {}
-    for paper in book.registry.papers:
-        for name in book.notebooks_of(paper):
-            for figure in book.records[name].figures:
-                drawn, link = f"{name}-{figure.name}", f"../notebooks/{name}.html"
-                picture = picture_block(drawn, figure.model_dump(), link, book.layout.figure(drawn))
-                chapters.setdefault(paper.short_title, []).append(picture)
-    return render("gallery", chapters=chapters)
-
-
 def contents(book: Book) -> str:
     """The table of contents, in the registry's order; written pages are listed where there are some."""
-    layout, papers = book.layout, book.registry.papers
+    layout = book.layout
 
-    def listed(names: Iterable[str], folder: Path = layout.book) -> list[dict[str, Any]]:
-        return [{"file": name} for name in names if (folder / f"{name}.md").is_file()]
+    def is_there(page: str) -> bool:
+        folder = layout.pages if page.startswith("generated/") else layout.book
+        return (folder / f"{page}.md").is_file()
 
-    def with_papers(page: str) -> dict[str, Any]:
-        """A generated page with those of the single papers below it."""
-        below = listed((f"generated/{page}-{paper.name}" for paper in papers), layout.pages)
-        return {"file": f"generated/{page}"} | ({"sections": below} if below else {})
-
-    chapters: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
-    for paper in papers:
-        names = book.notebooks_of(paper)
-        pages = [{"file": f"notebooks/{name}", "title": Notebook(name, layout).title} for name in names]
-        sections = {"sections": pages} if pages else {}
-        chapters[paper.is_article].append({"file": f"papers/{paper.name}"} | sections)
-    others = [{"file": f"generated/{name}"} for name in ("certificates", "gallery", "full-size")]
-    parts = {
-        "Start here": listed(["reading", "deciding"]),
-        "What we found": [{"file": "generated/scoreboard"}, with_papers("errata"), *others],
-        "The papers": chapters[True],
-        "Across the papers": chapters[False],
-        "Instruments": listed(f"instruments/{path.stem}" for path in instrument_pages(layout)),
-        "Use it": [*listed(["rerun"]), with_papers("package"), *listed(["contributing"])],
-        "Look it up": listed(["glossary", "notation", "references"]),
-    }
-    captioned = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
-    whole = {"format": "jb-book", "root": "index", "parts": captioned}
-    return str(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True))
+    instruments = [f"{path.parent.name}/{path.stem}" for path in instrument_pages(layout)]
+    titles = {name: Notebook(name, layout).title for name in book.records}
+    return render("contents.yml", book=book, is_there=is_there, instruments=instruments, titles=titles)

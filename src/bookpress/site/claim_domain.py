@@ -4,7 +4,6 @@
 ``{verdict}`Lemma 4.4: holds <linear-attention/lemma-4-4>` `` lead to it from every page.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -21,26 +20,15 @@ from sphinx.domains.std import StandardDomain
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
-from sphinx.util.nodes import make_refnode
+from sphinx.util.nodes import make_refnode, split_explicit_title
 
 from bookpress.claims.panel import CERTIFIED, proof_class, verdict_class
-from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
-from bookpress.claims.statement import (
-    BEYOND,
-    CHANGED,
-    STATES,
-    TRUE,
-    anchor,
-    heading,
-    other_labels,
-    short_label,
-)
+from bookpress.claims.registry import ProofMark, Registry, RegistryError, Verdict
+from bookpress.claims.statement import BEYOND, CHANGED, STATES, TRUE, anchor, heading, other_labels, short_label
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Findings
 from bookpress.site.map import node_labels
 from bookpress.site.markdown import render
-
-_WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
 
 Mark = TypeVar("Mark", Verdict, ProofMark)
 
@@ -76,7 +64,8 @@ class ClaimDirective(SphinxDirective):
         text = render("claim", claim=claim, entry=entry, verdict=verdict, related=related, **fixed)
         whole = nodes.container(classes=["claim-and-note"])
         self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, whole)
-        return [_index(entry, anchor(claim)), whole]
+        numbers = (short_label(entry), *other_labels(entry))  # as main entries, which the search puts first
+        return [addnodes.index(entries=[("single", each, anchor(claim), "main", None) for each in numbers]), whole]
 
 
 def related_claims(registry: Registry, claim: str) -> dict[str, list[str]]:
@@ -97,12 +86,6 @@ def link_to_claim(claim: str, shown: nodes.Node, page: str) -> addnodes.pending_
     return addnodes.pending_xref("", shown, refdoc=page, refexplicit=True, **target)
 
 
-def _index(entry: Entry, target: str) -> addnodes.index:
-    """Under its number, as a main entry: the search puts these first."""
-    numbers = [short_label(entry), *other_labels(entry)]
-    return addnodes.index(entries=[("single", number, target, "main", None) for number in numbers])
-
-
 class _Role(SphinxRole):
     """A role whose text names something; an unknown name is an error of the page."""
 
@@ -120,16 +103,15 @@ class _Role(SphinxRole):
 
 def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
-    words, claim = _split(text)
+    leads, words, claim = split_explicit_title(text)
     verdict = words.rpartition(": ")[2].removesuffix(CERTIFIED)
-    shown = badge_node(_named(verdict, {verdict.value: verdict for verdict in Verdict}), words)
-    return [link_to_claim(claim, shown, env.docname) if claim else shown]
+    shown = badge_node(_named(Verdict, verdict), words)
+    return [link_to_claim(claim, shown, env.docname) if leads else shown]
 
 
 def show_proof(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
-    mark = _named(text, {mark.value: mark for mark in ProofMark})
-    return [nodes.inline("", text, classes=["proof-mark", proof_class(mark)])]
+    return [nodes.inline("", text, classes=["proof-mark", proof_class(_named(ProofMark, text))])]
 
 
 def show_count(text: str, env: BuildEnvironment) -> list[nodes.Node]:
@@ -159,21 +141,15 @@ def show_verdict_of(text: str, env: BuildEnvironment) -> list[nodes.Node]:
 
     Of ``{verdict-of}`Lemma 4.4 <linear-attention/lemma-4-4>` `` the verdict is in the colour, and read out.
     """
-    words, claim = _split(text)
-    finding = read_findings(env).get(claim or words)
+    named, words, claim = split_explicit_title(text)
+    finding = read_findings(env).get(claim)
     if finding is None:
-        raise ValueError(f"no claim '{claim or words}'")
+        raise ValueError(f"no claim '{claim}'")
     verdict = f": {finding.verdict.value}"
-    shown = badge_node(finding.verdict, words if claim else finding.label + verdict)
-    if claim:
+    shown = badge_node(finding.verdict, words if named else finding.label + verdict)
+    if named:
         shown += nodes.inline("", verdict, classes=["visually-hidden"])
-    return [link_to_claim(claim or words, shown, env.docname) if finding.notebook else shown]
-
-
-def _split(text: str) -> tuple[str, str | None]:
-    """The text of a role, and the claim behind it in angle brackets."""
-    words, claim = _WITH_CLAIM.fullmatch(text).groups()  # type: ignore[union-attr]  # it fits any text
-    return words, claim
+    return [link_to_claim(claim, shown, env.docname) if finding.notebook else shown]
 
 
 def badge_node(verdict: Verdict, words: str) -> nodes.inline:
@@ -181,10 +157,10 @@ def badge_node(verdict: Verdict, words: str) -> nodes.inline:
     return nodes.inline("", words, classes=["verdict", verdict_class(verdict)])
 
 
-def _named(text: str, names: dict[str, Mark]) -> Mark:
-    if text not in names:
-        raise ValueError(f"must be one of {', '.join(names)}; got {text!r}")
-    return names[text]
+def _named(kind: type[Mark], word: str) -> Mark:
+    if word not in kind.__members__.values():
+        raise ValueError(f"must be one of {', '.join(kind.__members__.values())}; got {word!r}")
+    return kind(word)
 
 
 def read_findings(env: BuildEnvironment) -> Findings:

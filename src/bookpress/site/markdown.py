@@ -23,28 +23,19 @@ from bookpress.claims.statement import anchor, folds, heading, parts, place
 
 def render(template: str, **values: Any) -> str:
     """A template of this room with its values; each names a page or a part of one."""
-    return _TEMPLATES.get_template(f"{template}.md.jinja").render(values)
+    name = template if "." in template else f"{template}.md"
+    return _TEMPLATES.get_template(f"{name}.jinja").render(values)
 
 
-def figure_block(name: str, details: dict[str, str], svg: Path | None = None) -> str:
-    """A figure with its number and caption; with ``svg``, of the size of that drawing."""
-    opening = f"::::::{{figure}} /figures/{name}.svg\n:name: figure-{name.replace('/', '-')}"
-    return f"{opening}\n{_picture_options(details, 'figclass', svg)}\n\n{details['caption']}\n::::::"
+def figure_block(name: str, details: dict[str, str], svg: Path | None = None, link: str = "") -> str:
+    """A figure with its number and caption, or with ``link`` a picture that leads there, for the gallery.
 
-
-def picture_block(name: str, details: dict[str, str], link: str, svg: Path | None = None) -> str:
-    """A picture that leads to its page, with its caption below; for the gallery, which numbers nothing."""
-    opening = f"::::::{{image}} /figures/{name}.svg\n:target: {link}"
-    return f"{opening}\n{_picture_options(details, 'class', svg)}\n::::::\n\n{details['caption']}"
-
-
-def _picture_options(details: dict[str, str], class_option: str, svg: Path | None) -> str:
-    """Alternative text, class and size in pixels: a page does not jump when a picture of known size is loaded."""
+    With ``svg`` it has the size of that drawing, so that a page does not jump when the picture is loaded.
+    """
     alt = json.dumps(" ".join(details["alt"].split()), ensure_ascii=False)  # quoted: '#' begins a comment
     sizes = re.findall(r'\b(width|height)="([\d.]+)pt"', svg.read_text(encoding="utf-8")[:2000]) if svg else []
-    options = {"alt": alt, class_option: "photo" if details["photo"] else "drawing"}
-    options |= {side: str(round(float(points) * 4 / 3)) for side, points in sizes}
-    return "\n".join(f":{option}: {value}" for option, value in options.items())
+    pixels = {side: round(float(points) * 4 / 3) for side, points in sizes}
+    return render("figure", name=name, details=details, alt=alt, pixels=pixels, link=link)
 
 
 def without_html(markdown: str) -> str:
@@ -79,7 +70,7 @@ _TEMPLATES = Environment(
 for _function in (
     *(anchor, folds, heading, parts, place),
     *(certificate_in_words, markdown_table, proof_class, proof_in_words, verdict_class),
-    *(badge, badges, proof_badge),
+    *(badge, badges, figure_block, proof_badge),
 ):
     _TEMPLATES.globals[_function.__name__] = _function
 _TEMPLATES.filters |= {"escape_markdown": escape, "without_html": without_html}

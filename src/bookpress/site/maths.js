@@ -1,5 +1,5 @@
-// Replaces the TeX in the pages of a site by formulas, and writes their style sheet.
-// node maths.js MATHJAX SITE STYLE; a formula that MathJax cannot read ends the program and is named with its page.
+// Replaces the TeX in the pages of a site by formulas, and writes their style sheet; without one they are MathML.
+// node maths.js MATHJAX SITE [STYLE]; a formula that MathJax cannot read ends the program and is named with its page.
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -30,11 +30,11 @@ MathJax.startup.promise.then(() => {
     const key = `${display} ${tex}`;
     if (!formulas.has(key)) {
       const plain = tex.replace(/&[a-z#0-9]+;/g, (name) => CHARACTERS[name] ?? name);
-      formulas.set(key, adaptor.outerHTML(MathJax.tex2chtml(plain, { display })));
+      formulas.set(key, style ? adaptor.outerHTML(MathJax.tex2chtml(plain, { display })) : MathJax.tex2mml(plain, { display }));
     }
     return formulas.get(key);
   };
-  for (const name of fs.readdirSync(site, { recursive: true }).filter((file) => file.endsWith(".html"))) {
+  for (const name of fs.readdirSync(site, { recursive: true }).filter((file) => /\.x?html$/.test(file))) {
     const page = path.join(site, name);
     const text = fs.readFileSync(page, "utf8");
     try {
@@ -44,7 +44,7 @@ MathJax.startup.promise.then(() => {
       throw new Error(`${name}: ${fault.message}`);
     }
   }
-  fs.writeFileSync(style, adaptor.textContent(MathJax.chtmlStylesheet()));
+  if (style) fs.writeFileSync(style, adaptor.textContent(MathJax.chtmlStylesheet()));
 }).catch((fault) => {
   console.error(fault.message);
   process.exit(1);

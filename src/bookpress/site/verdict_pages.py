@@ -1,7 +1,7 @@
 """The pages of verdicts, corrections and certificates: every claim, every error, and every proof by a machine."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from bookpress.claims.evidence import Certified, Item, Part, Role, Settled, format_bound, format_number
 from bookpress.claims.panel import IN_WORDS, breaking, markdown_table, set_label, set_number
@@ -16,32 +16,25 @@ _COLUMNS = ["claim", "what it is", "kind", "verdict", "proof", "measured", "in t
 _COLUMNS += ["for all inputs", "full size"]
 
 
-class Grave(NamedTuple):
-    """How grave errors are: what is the matter, with what, and what is said of a proof that uses such a claim."""
-
-    name: str
-    meaning: str
-    of_premise: str = ""
-
-
-#: From the gravest on.
-GRAVITY = (
-    Grave("False", "The statement is false, and no similar statement is true.", "refuted"),
-    Grave(
-        "True with a correction",
-        "The statement is false as it stands. Another form is true, and its page proves it.",
-        "corrected on its page",
-    ),
-    Grave(
-        "The proof fails", "The statement is true, but its proof or construction does not work.", "whose proof fails"
-    ),
-    Grave(
-        "The proof is repaired",
-        "The statement is true. A step of its proof or construction fails, and its page repairs it.",
-        "whose proof is repaired on its page",
-    ),
-    Grave("Misprint", "A slip of the pen; the text around it shows what is meant."),
-    Grave("Near the statement", "The statement is true; a remark, a figure or a number near it is not."),
+#: How grave errors are, from the gravest on: what is the matter, and what it means.
+GRAVITY = {
+    "False": "The statement is false, and no similar statement is true.",
+    "True with a correction": "The statement is false as it stands. Another form is true, and its page proves it.",
+    "The proof fails": "The statement is true, but its proof or construction does not work.",
+    "The proof is repaired": "The statement is true. A step of its proof or construction fails; its page repairs it.",
+    "Misprint": "A slip of the pen; the text around it shows what is meant.",
+    "Near the statement": "The statement is true; a remark, a figure or a number near it is not.",
+}
+_GRAVE: dict[str | None, int] = {
+    Verdict.REFUTED: 0,
+    Verdict.HOLDS_WITH_CORRECTION: 1,
+    ProofMark.FAILS: 2,
+    ProofMark.REPAIRED: 3,
+}
+_GRAVE |= {Verdict.MISPRINTED: 4, ProofMark.MISPRINTED: 4}
+#: What is said of the four gravest where another proof uses such a claim.
+_OF_PREMISE = dict(
+    enumerate(["refuted", "corrected on its page", "whose proof fails", "whose proof is repaired on its page"])
 )
 
 #: As many failing runs of the statement, and of its proof, as an entry of the errata names; its page has them all.
@@ -131,27 +124,19 @@ def _full_size(book: Book, claim: str, entry: Entry) -> str:
 
 def gravity(verdict: Verdict, proof: ProofMark | None) -> int:
     """The place in :data:`GRAVITY` that a verdict and the mark on the proof amount to."""
-    if verdict is Verdict.REFUTED:
-        return 0
-    if verdict is Verdict.HOLDS_WITH_CORRECTION:
-        return 1
-    if proof is ProofMark.FAILS:
-        return 2
-    if proof is ProofMark.REPAIRED:
-        return 3
-    return 4 if verdict is Verdict.MISPRINTED or proof is ProofMark.MISPRINTED else 5
+    return min(_GRAVE.get(verdict, len(GRAVITY) - 1), _GRAVE.get(proof, len(GRAVITY) - 1))
 
 
 def errata_pages(book: Book) -> dict[str, str]:
     """The overview, and a page for each paper in which something is wrong, the gravest errors first."""
     wrong = [(paper, errata) for paper in book.registry.articles if (errata := _errata(book, paper))]
     rows = []
-    for number, (name, meaning, _) in enumerate(GRAVITY):
+    for number, (name, meaning) in enumerate(GRAVITY.items()):
         counts = [sum(erratum["grave"] == number for erratum in errata) for _, errata in wrong]
         rows += [[f"**{name}.** {meaning}", *(str(count or "") for count in counts)]] if any(counts) else []
     links = [f"[{paper.short_title}](errata-{paper.name}.md)" for paper, _ in wrong]
     sheets = {
-        f"errata-{paper.name}": render("errata-sheet", book=book, paper=paper, wrong=errata, gravity=GRAVITY)
+        f"errata-{paper.name}": render("errata-sheet", book=book, paper=paper, wrong=errata, gravity=[*GRAVITY.items()])
         for paper, errata in wrong
     }
     return {"errata": render("errata", heads=["", *links], rows=rows, numbers=range(1, len(links) + 1))} | sheets
@@ -179,7 +164,7 @@ def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
         f"its proof uses {used.label}, {wrong}"
         for claim, used in paper.by_name.items()
         if used.id in {*entry.proof_uses} - {*entry.answered}
-        and (wrong := GRAVITY[gravity(book.verdict(claim), book.proof(claim))].of_premise)
+        and (wrong := _OF_PREMISE.get(gravity(book.verdict(claim), book.proof(claim))))
     ]
 
 

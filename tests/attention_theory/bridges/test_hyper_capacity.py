@@ -1,7 +1,5 @@
 """The rank of HyperAttention's features: exact, within its bounds, and equal to them where a theorem says so."""
 
-from typing import Any
-
 import pytest
 import torch
 
@@ -12,10 +10,8 @@ from attention_theory.bridges.hyper_capacity import (
     random_scores,
     softmax_features,
     tuple_tokens,
-    tuples_of,
 )
 from attention_theory.hyper_attention.layers.sums import Sum
-from attention_theory.memorization.attention import capacity
 from attention_theory.numerics import numerical_rank
 
 
@@ -26,10 +22,6 @@ def test_ranks_meet_their_bounds(order: int, shared: bool, sum_over: Sum) -> Non
     most = capacity_bound(2, 3, 4, order, sum_over, shared)
     assert exact_rank(2, 3, 4, order, most + 2, 0, sum_over, shared) == most
     assert exact_rank(2, 3, 4, order, most - 2, 0, sum_over, shared) == most - 2
-
-
-def test_at_order_two_the_bound_is_that_of_the_paper() -> None:
-    assert capacity_bound(5, 4, 9, 2) == capacity(5, 4, 9)
 
 
 def test_shared_keys_of_width_one_count_multisets() -> None:
@@ -53,21 +45,6 @@ def test_exact_features_are_the_floating_ones_up_to_rows() -> None:
     prime = 2_147_483_647
     signed = torch.where(exact > prime // 2, exact - prime, exact)
     assert torch.allclose(floating * sums, signed.double())
-
-
-def test_the_tuples_by_hand() -> None:
-    assert tuples_of(2, 2).tolist() == [[0], [1]]
-    assert tuples_of(2, 3).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
-    assert tuples_of(1, 2).tolist() == [[0]]
-
-
-@pytest.mark.parametrize("scores", ["full", "width one", "width one, shared"])
-def test_scores_are_whole_of_both_signs_and_within_the_largest(scores: Any) -> None:
-    drawn = random_scores(500, 1, 2, scores, seed=0, largest=3)
-    reach = 3 if scores == "full" else 9
-    assert drawn.shape == (500, 1)
-    assert (drawn.min().item(), drawn.max().item()) == (-reach, reach)
-    assert random_scores(500, 1, 2, "full", 0).abs().max() == 40
 
 
 def test_scores_of_width_one_are_outer_products() -> None:

@@ -55,11 +55,3 @@ def test_the_rate_falls_to_a_hundredth_over_the_steps() -> None:
         assert found.losses.shape == (steps + 1, 1)  # one before every step, and the last after all
         assert found.losses[0].item() == 1e18
     assert start.item() == 0  # where it starts is left as it was
-
-
-def test_losses_are_kept_every_so_many_steps_and_at_the_end() -> None:
-    start, label = normal(2, 1, seed=0), normal(1, seed=1)
-    every, some = (
-        descend(lambda scores, values: scores * values, start, start, label, 7, 0.1, one).losses for one in (1, 3)
-    )
-    assert torch.equal(some, every[[0, 3, 6, 7]])

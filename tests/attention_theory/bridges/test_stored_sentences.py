@@ -5,9 +5,8 @@ from itertools import product
 import pytest
 import torch
 
-from attention_theory.bridges.stored_sentences import coded, heads_needed, sentence_count, store, understood
+from attention_theory.bridges.stored_sentences import heads_needed, sentence_count, store, understood
 from attention_theory.in_context_reasoning.task import Sentences, Task, sample_sentences, violations
-from attention_theory.randomness import normal
 
 TASK = Task(tokens=16, triggers=2, outputs=3, length=6)
 
@@ -41,19 +40,7 @@ def test_sentences_are_counted() -> None:
     assert int(fine.sum()) == sentence_count(task)
 
 
-def test_a_query_is_the_mean_of_its_sentence() -> None:
-    examples = coded(torch.tensor([[0, 1]]), normal(2, 2, 3, seed=0))
-    assert torch.allclose(examples.queries, examples.contexts.mean(dim=1))
-
-
 @pytest.mark.parametrize(("sentences", "length", "heads"), [(1, 2, 1), (2, 2, 1), (3, 2, 2), (6, 6, 1), (7, 6, 2)])
 def test_the_heads_that_are_needed_by_hand(sentences: int, length: int, heads: int) -> None:
     """H heads hold H (n - 1) + 1 sentences of n words."""
     assert heads_needed(sentences, length) == heads
-
-
-def test_the_least_width_is_above_the_length_and_that_of_the_vocabulary() -> None:
-    tokens, labels = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 1])
-    for words, width in ((2, 3), (4, 4)):
-        made = store(tokens, labels, words, width, 0)
-        assert torch.equal(made.answers(tokens), labels)

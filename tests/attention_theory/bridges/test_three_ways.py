@@ -7,9 +7,7 @@ import torch
 
 from attention_theory.bridges.situations import situations
 from attention_theory.bridges.three_ways import Job, all_ways, by_fleq, by_linear_attention, by_subleq, random_jobs
-from attention_theory.bridges.turing_to_subleq import subleq_of
 from attention_theory.linear_attention.machines.turing import parse_machine
-from attention_theory.looped_transformers.subleq.language import interpret
 from attention_theory.validation import ParameterError
 
 
@@ -35,14 +33,6 @@ def test_all_three_are_right_on_machines_that_halt_and_on_random_ones() -> None:
     assert all(way.right for ways_of_job in ways for way in ways_of_job)
     assert [way.layers for way in ways[0]] == [1, 10, 11]
     assert [way.name for way in ways[1]] == ["linear attention", "SUBLEQ", "FLEQ"]
-
-
-def test_the_passes_of_subleq_are_the_instructions_up_to_the_last_situation() -> None:
-    one = subleq_of(job().machine, job().tape, job().head)
-    counters = [0, *interpret(one.source, 16, 100).counters.tolist()]
-    situations_at = [step for step, counter in enumerate(counters) if counter in one.entries]
-    (way,) = by_subleq([job()])
-    assert way.passes == situations_at[way.situations - 1]
 
 
 def test_spoilt_transformers_are_seen_to_be_wrong() -> None:

@@ -39,13 +39,6 @@ def test_a_machine_that_halts_ends_the_program() -> None:
         assert halted
 
 
-def test_one_cell_is_enough_for_a_machine_that_stays() -> None:
-    machine = parse_machine("go _ -> accept 1 S\ngo 1 -> reject _ S")
-    found, _, halted = run_of(Job(machine, write_tape(machine, "1", 1), 0, 2), 50)
-    assert found == situations(machine, write_tape(machine, "1", 1), 0, 2)
-    assert halted
-
-
 @pytest.mark.parametrize(
     ("states", "letters", "cells", "bounds"), [(1, 1, 1, (15, 13)), (2, 2, 6, (58, 21)), (3, 5, 16, (174, 24))]
 )

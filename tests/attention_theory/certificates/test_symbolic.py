@@ -45,14 +45,6 @@ def test_moves_keep_their_entries() -> None:
     assert symbolic.equal(a.flatten()[[5]], a[0, 2][None], "").outcome == "refuted"
 
 
-def test_entries_that_are_put_into_zeros_keep_their_places() -> None:
-    a = symbolic.variables(a=2)["a"]
-    put = a.new_zeros(2, 2)
-    put[[0, 1], [1, 0]] = a
-    assert symbolic.equal(put[0, 1] + put[1, 0], a.sum(), "").outcome == "proved"
-    assert symbolic.equal(put[0, 0] * 1, 0 * a[0], "").outcome == "proved"
-
-
 def test_a_formula_is_that_of_the_branch_that_the_code_took() -> None:
     x, y = sympy.symbols("x y", positive=True)
 

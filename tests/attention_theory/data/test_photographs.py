@@ -8,15 +8,6 @@ from PIL import Image
 from attention_theory.data.photographs import digit_images, folder_images, patches, photograph_crops
 
 
-def test_crops_are_in_range_and_can_be_made_again() -> None:
-    crops, origins = photograph_crops(5, 16, seed=0)
-    assert crops.shape == (5, 3, 16, 16)
-    assert crops.abs().max() <= 1
-    assert torch.equal(crops, photograph_crops(5, 16, seed=0)[0])
-    assert (origins >= 0).all()
-    assert (origins <= 1).all()
-
-
 def test_patches_row_by_row_colour_by_colour() -> None:
     image = torch.arange(3 * 4 * 4).double().reshape(1, 3, 4, 4)
     cut = patches(image, 2)

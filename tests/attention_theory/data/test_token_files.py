@@ -1,4 +1,3 @@
-import importlib
 import itertools
 import json
 from pathlib import Path
@@ -10,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.data.library_sources import text_hash
-from attention_theory.data.token_files import (
-    Tokens,
-    gpt2_encoding,
-    open_corpus,
-    open_tokens,
-    write_tokens,
-)
+from attention_theory.data.token_files import Tokens, open_corpus, open_tokens, write_tokens
 from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
@@ -36,13 +29,6 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert len(train.shards) == 3
     assert all(isinstance(shard, np.memmap) for shard in train.shards)
     assert train.vocabulary == 256
-
-
-def test_a_file_is_closed_as_soon_as_it_is_full(tmp_path: Path) -> None:
-    write_tokens(["aa", "b", "cc", "ddd", "e"], tmp_path, as_bytes, 256, validation_every=2, shard_tokens=6)
-    train, validation = open_tokens(tmp_path)
-    assert [len(shard) for shard in train.shards] == [6, 2]  # a document has one token more than letters, for its end
-    assert [len(shard) for shard in validation.shards] == [6]
 
 
 def test_faulty_folders_and_tokens_are_refused(tmp_path: Path) -> None:
@@ -100,22 +86,6 @@ def test_the_stand_in_says_whether_it_is_the_pinned_text(monkeypatch: pytest.Mon
     assert open_corpus().source.endswith("the pinned text")
     monkeypatch.setattr("attention_theory.data.token_files.LIBRARY_SHA256", text_hash(documents[:1]))
     assert "ANOTHER RELEASE" in open_corpus().source
-
-
-def test_the_tokenizer_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(ModuleNotFoundError, match="pip install tiktoken"):
-        gpt2_encoding()
-
-
-def test_the_largest_vocabulary_and_the_smallest_shards(tmp_path: Path) -> None:
-    write_tokens(["a", "b", "c"], tmp_path, lambda text: [65535, ord(text)], 65536, 2, 1)
-    train, validation = open_tokens(tmp_path)
-    assert [shard.tolist() for shard in train.shards] == [[65535, 97], [65535, 99]]
-    assert [shard.tolist() for shard in validation.shards] == [[65535, 98]]
 
 
 def test_windows_for_validation_are_spread_evenly() -> None:

@@ -1,6 +1,5 @@
 """The encodings on vocabularies made by hand, and against the ``transformers`` library where it is installed."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -25,7 +24,6 @@ PIECES = [
     "s",
     "中",
 ]
-SOME_TEXT = "Playing the  replayed, the\tCafé's 中the replaying unknown _ play"
 MERGES = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("i", "n"), ("in", "g"), ("Ġ", "p"), ("l", "a"), ("la", "y")]
 
 
@@ -60,16 +58,3 @@ def test_the_folder_says_which(tmp_path: Path) -> None:
     assert load_tokenizer(tmp_path)("the") == [vocabulary_of_bytes()["the"]]
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
     assert load_tokenizer(tmp_path)("the") == [4]
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("transformers"), reason="needs the optional package transformers")
-def test_as_the_library_encodes(tmp_path: Path) -> None:
-    transformers = importlib.import_module("transformers")
-    (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
-    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary_of_bytes()))
-    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(pair) for pair in MERGES) + "\n")
-    bert = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
-    gpt2 = transformers.GPT2Tokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"), unk_token=None)
-    ours = word_pieces({piece: number for number, piece in enumerate(PIECES)})
-    assert ours(SOME_TEXT) == bert.encode(SOME_TEXT, add_special_tokens=False)
-    assert byte_pairs(vocabulary_of_bytes(), MERGES)(SOME_TEXT) == gpt2.encode(SOME_TEXT, add_special_tokens=False)

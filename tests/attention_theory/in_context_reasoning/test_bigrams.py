@@ -1,7 +1,5 @@
 """Counts of bigrams against the gather form, which looks at every position."""
 
-import torch
-
 from attention_theory.in_context_reasoning.bigrams import Bigrams
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
@@ -31,19 +29,3 @@ def test_layers_and_slopes_are_those_of_the_gather_form() -> None:
         ours = counts.gradients(weights, attended, error, all_layers)
         for one, other in zip(ours.matrices, expected.matrices, strict=True):
             assert (one - other).abs().max() < 1e-10
-
-
-def test_a_gram_matrix_by_hand() -> None:
-    """Words 0 2 0 2 1: word 2 follows 0 twice, 0 follows 2 once, and 1 follows 2 once."""
-    counts = Bigrams.count(torch.tensor([[0, 1, 2, 0, 1], [0, 2, 0, 2, 1]]), 3).pick(torch.tensor([1]))
-    pairs = torch.tensor([[0, 0, 1], [0, 0, 1], [2, 0, 0]])
-    expected = torch.cat(
-        [
-            torch.cat([torch.tensor([2, 1, 2]).diag(), pairs], dim=1),
-            torch.cat([pairs.T, torch.tensor([2, 0, 2]).diag()], dim=1),
-        ]
-    )
-    vectors = torch.eye(6, dtype=torch.float64)[:, None]
-    assert torch.equal(counts.gram(vectors)[:, 0], expected.double())
-    assert counts.last.tolist() == [[1, 3 + 2]]
-    assert len(counts) == 1

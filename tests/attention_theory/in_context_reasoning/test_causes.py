@@ -3,19 +3,12 @@
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.causes import Answers, best_known, descend_from_zero, logits_at
+from attention_theory.in_context_reasoning.causes import best_known, logits_at
 from attention_theory.in_context_reasoning.closed_form import odds
-from attention_theory.in_context_reasoning.table_1 import Cells
 from attention_theory.in_context_reasoning.task import Task, sample_sentences, violations
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS
 
 QUIET, NOISY = Task(14, 2, 3, 10), Task(14, 2, 3, 10, noisy=True)
-
-
-def test_the_row_that_answers_predict() -> None:
-    assert Answers(True, True, True, True).cells == Cells(True, True, True, True)
-    assert Answers(True, True, False, False).cells == Cells(True, False, False, False)
-    assert Answers(True, False, True, True).cells == Answers(False, True, True, True).cells
 
 
 @pytest.mark.parametrize("task", [QUIET, NOISY])
@@ -39,15 +32,3 @@ def test_best_known_weights_name_the_output_and_the_noise_word(name: str) -> Non
     follows = variant.full_input or not fixed
     torch.testing.assert_close(output, torch.full_like(output, height))
     torch.testing.assert_close(noise, torch.full_like(noise, odds(0.2) + follows * height))
-
-
-def test_descent_from_zero() -> None:
-    done = descend_from_zero(["Origin-Linear-F", "Origin-Linear-FA", "Reparam-ReLU-F"], QUIET, 0.0, 0.1, 3, 16, 0)
-    stuck, free = done["Origin-Linear-F"], done["Origin-Linear-FA"]
-    assert stuck.gradient_norms.shape == (3, 3)
-    assert stuck.gradient_norms[:, :2].eq(0).all()
-    assert stuck.weights.query_key.eq(0).all()
-    assert free.gradient_norms[0, 1] == 0
-    assert (free.gradient_norms[1:, 1] > 0).all()
-    assert free.weights.feed_forward.norm() > stuck.weights.query_key.norm()
-    assert done["Reparam-ReLU-F"].architecture.relu_shift > 0

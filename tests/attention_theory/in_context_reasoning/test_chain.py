@@ -17,13 +17,6 @@ def test_chains_break_at_most_the_condition_that_the_bigram_occurs() -> None:
         assert 0 < without.sum() < len(without)
 
 
-def test_noise_follows_the_trigger_as_often_as_it_is_the_label() -> None:
-    chains = chain_sentences(TASK, 4000, 0.4, 1)
-    after = chains.tokens[:, 1:][chains.tokens[:, :-1] == 0]
-    share = (after == TASK.noise_token).double().mean().item()
-    assert share == pytest.approx(0.4, abs=5 * (0.24 / len(after)) ** 0.5)
-
-
 def test_the_law_of_the_chains_is_that_of_the_sampler() -> None:
     task = Task(6, 1, 2, 5, noisy=True, fillers="outputs allowed")
     words = torch.cartesian_prod(*[torch.arange(6)] * 4)

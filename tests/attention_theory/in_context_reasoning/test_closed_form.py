@@ -12,7 +12,6 @@ from attention_theory.in_context_reasoning.closed_form import (
     _floor_without_attended,
     bayes_risk,
     bernoulli_kl,
-    noiseless_log_slope,
     noiseless_loss,
     noiseless_slope,
     noisy_hessian,
@@ -106,11 +105,6 @@ def test_softmax_limit_is_approached(alpha: float, full_input: bool) -> None:
     assert p[torch.arange(40), output].mean().item() == pytest.approx(limit.p_output, abs=1e-12)
     if alpha:
         assert p[:, task.noise_token].mean().item() == pytest.approx(limit.p_noise, abs=1e-12)
-
-
-def test_the_logarithm_of_the_slope_does_not_underflow() -> None:
-    assert noiseless_log_slope(real(3.0), real(2.0), 59).exp() == -noiseless_slope(real(3.0), real(2.0), 59)
-    assert noiseless_log_slope(real(2000.0), real(2.0), 59).item() == pytest.approx(math.log(2 * 59) - 4000, abs=1e-9)
 
 
 def test_coins_by_hand() -> None:

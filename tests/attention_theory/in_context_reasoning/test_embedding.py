@@ -3,20 +3,13 @@
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.embedding import embedding, random_units
+from attention_theory.in_context_reasoning.embedding import embedding
 
 
 @pytest.mark.parametrize("codes", ["basis", "rotated"])
 def test_codes_are_orthonormal(codes: str) -> None:
     rows = embedding(5, 12, codes, seed=3).stacked  # type: ignore[arg-type]
     assert (rows @ rows.mT - torch.eye(10)).abs().max() < 1e-13
-
-
-def test_random_units_are_units_and_not_orthogonal() -> None:
-    rows = random_units(10, 15, seed=0).stacked
-    gram = rows @ rows.mT
-    assert (gram.diagonal() - 1).abs().max() < 1e-14
-    assert gram.fill_diagonal_(0).abs().max() > 0.1
 
 
 def test_the_first_word_has_no_previous_word() -> None:

@@ -3,9 +3,7 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
-import torch
 
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
 from attention_theory.in_context_reasoning.finite_sample import (
@@ -16,16 +14,6 @@ from attention_theory.in_context_reasoning.finite_sample import (
     mean_estimates,
     separation_time,
 )
-from attention_theory.in_context_reasoning.model import LayerLogits
-from attention_theory.in_context_reasoning.task import Sentences, Task
-
-
-def test_exact_sums_agree_with_simulation() -> None:
-    heads = np.random.default_rng(0).binomial(40, 0.3, 200_000)
-    inside = heads[(heads > 0) & (heads < 40)] / 40
-    alpha, gamma = mean_estimates(40, 0.3)
-    assert alpha == pytest.approx(0.3, abs=1e-12)
-    assert gamma == pytest.approx(np.log(inside / (1 - inside)).mean(), abs=0.005)
 
 
 def test_the_failure_is_that_of_all_samples_one_by_one() -> None:
@@ -41,16 +29,6 @@ def test_the_failure_is_that_of_all_samples_one_by_one() -> None:
 def test_the_chance_of_an_event_by_hand() -> None:
     assert chance(50, 0.99, lambda heads: 0 < heads < 50) == pytest.approx(1 - 0.99**50 - 0.01**50, abs=1e-12)
     assert chance(3, 0.25, lambda heads: heads == 1) == pytest.approx(3 * 0.25 * 0.75**2)
-
-
-def test_separation_is_strict_in_both_layers() -> None:
-    task = Task(6, 1, 2, 6, noisy=True)
-    sentences = Sentences(torch.zeros(3, 6, dtype=torch.long), torch.zeros(3).long(), torch.tensor([1, 2, 1]))
-    attention = torch.tensor([[0, 2, 1, 0, 0, 0.0], [0, 1, 1, 0, 0, 0.0], [0, 1, 0, 0, 0, 0.0]])
-    ff = torch.tensor([[0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 1.0, 1.0]])
-    done = LayerLogits(attention, ff)
-    assert done.separated(sentences.output, task.noise_token).tolist() == [True, False, False]
-    assert math.isclose(hoeffding_radius(1, 1.0), math.sqrt(math.log(2) / 2))
 
 
 def test_two_samples_by_hand() -> None:

@@ -10,7 +10,6 @@ from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.history import MEASURES, History, measures
 from attention_theory.in_context_reasoning.model import LayerLogits
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
-from attention_theory.in_context_reasoning.training import train
 from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
@@ -53,20 +52,6 @@ def test_steps_to_a_loss() -> None:
 def test_the_end_is_the_mean_over_the_last_quarter() -> None:
     run = history([8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 3.0, 1.0], [0.0] * 8)
     assert run.end("population", "Origin-Linear-FA", 0.8, 0.1) == 2
-
-
-def test_histories_side_by_side() -> None:
-    parts = [
-        train([TrainingRun(VARIANTS["Reparam-Linear-FA"], noise, 0.1)], TASK, 4, batch=4, evaluation=8)
-        for noise in (0.2, 0.8)
-    ]
-    together = History.side_by_side(parts)
-    for noise, part in zip((0.2, 0.8), parts, strict=True):
-        of_part = part.of("unseen", "Reparam-Linear-FA", noise, 0.1)
-        assert torch.equal(together.of("unseen", "Reparam-Linear-FA", noise, 0.1), of_part)
-    longer = train(parts[0].runs, TASK, 5, batch=4, evaluation=8)
-    with pytest.raises(ParameterError, match="steps"):
-        History.side_by_side([parts[0], longer])
 
 
 @pytest.mark.parametrize("noisy", [True, False])

@@ -14,7 +14,6 @@ from attention_theory.in_context_reasoning.joint import (
     coin_divergence,
     descend_jointly,
     joint_excess,
-    stall_floor,
 )
 from attention_theory.randomness import generator
 
@@ -49,14 +48,6 @@ def test_the_coins_divergence_is_that_of_the_lemma() -> None:
         off = 1 / (1 + math.exp(-odds(0.2) - shift))
         divergence = coin_divergence(torch.tensor(shift, dtype=torch.float64), 0.2).item()
         assert divergence == pytest.approx(bernoulli_kl(0.2, off), rel=1e-12)
-
-
-def test_no_two_points_a_step_apart_are_both_below_the_floor() -> None:
-    shifts = torch.linspace(-3, 3, 60_001, dtype=torch.float64)
-    for rate, alpha in ((0.1, 0.2), (1.0, 0.9)):
-        larger = torch.maximum(coin_divergence(shifts, alpha), coin_divergence(shifts - rate, alpha)).min().item()
-        assert larger == pytest.approx(stall_floor(rate, alpha), rel=1e-2)
-        assert larger >= stall_floor(rate, alpha) * (1 - 1e-12)
 
 
 def test_the_certificate_is_settled_and_notices_another_loss(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
-from scipy.linalg import null_space
-from scipy.optimize import minimize
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, odds
 from attention_theory.in_context_reasoning.embedding import embedding
@@ -57,15 +54,6 @@ def test_descent_is_that_of_automatic_differentiation() -> None:
         (slope,) = torch.autograd.grad(CASE.excess(w.requires_grad_())[0], w)
         w = w.detach() - 0.2 * slope
     assert (CASE.descend(0.2, 15)[-1] - w).abs().max() < 1e-12
-
-
-def test_the_hard_margin_is_that_of_a_general_solver() -> None:
-    noise, others = (rows[0] for rows in noisy_instance(7, 2, 2, 0.8).margins())
-    free = null_space(noise.numpy())
-    rows = np.unique((others.flatten(0, 1).numpy() @ free).round(12), axis=0)
-    limit = {"type": "ineq", "fun": lambda z: rows @ z - 1, "jac": lambda z: rows}
-    found = minimize(lambda z: z @ z, rows.mean(axis=0), jac=lambda z: 2 * z, constraints=[limit], tol=1e-14)
-    assert (noisy_instance(7, 2, 2, 0.8).hard_margin() - torch.from_numpy(free @ found.x)).abs().max() < 1e-6
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2, 0.5])

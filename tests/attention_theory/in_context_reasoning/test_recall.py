@@ -1,7 +1,5 @@
 """The one-layer model as a module: the weights of the lemmas, training, and the look-ups that autograd can follow."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -68,25 +66,3 @@ def test_fit_learns_from_zero_and_goes_on_from_where_it_is(noise: float) -> None
     assert layer(sentences.tokens).requires_grad
     layer.reset_parameters()
     assert layer(sentences.tokens).abs().max() == 0
-
-
-@pytest.mark.slow
-def test_it_compiles_as_one_graph() -> None:
-    """In a fresh process, where no shapes are checked: a compiler cannot look into a checked dataclass."""
-    code = f"""
-import torch
-from attention_theory.nn import InContextRecall
-for options in {KINDS}:
-    torch._dynamo.reset()
-    layer = InContextRecall(6, 2, 1, **options)
-    for weight in layer.parameters():
-        torch.nn.init.normal_(weight)
-    compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
-    for shape in ((3, 5), (2, 9)):
-        tokens = torch.randint(6, shape)
-        torch.testing.assert_close(compiled(tokens), layer(tokens))
-        weights = list(layer.parameters())
-        ours, theirs = (torch.autograd.grad(f(tokens).square().sum(), weights) for f in (compiled, layer))
-        torch.testing.assert_close(ours, theirs)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)

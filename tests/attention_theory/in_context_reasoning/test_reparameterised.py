@@ -7,15 +7,6 @@ from attention_theory.in_context_reasoning.reparameterised import reparameterise
 from attention_theory.in_context_reasoning.task import Task
 
 
-def test_noiseless_weights_on_axes() -> None:
-    weights = reparameterised(Task(8, 2, 2, 8), embedding(8, 16), torch.tensor([1.0, 2.0], dtype=torch.float64))
-    expected = torch.zeros(16, 16, dtype=torch.float64)
-    expected[0, 8], expected[1, 9] = 1.0, 2.0
-    assert torch.equal(weights.query_key, expected)
-    assert torch.equal(weights.value, torch.eye(16, dtype=torch.float64))
-    assert not weights.feed_forward.any()
-
-
 def test_noisy_weights_on_axes() -> None:
     task = Task(8, 2, 2, 8, noisy=True)
     weights = reparameterised(task, embedding(8, 16), torch.tensor([3.0], dtype=torch.float64), gamma=0.5)

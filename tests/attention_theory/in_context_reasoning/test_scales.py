@@ -5,7 +5,6 @@ from typing import get_args
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.batches import Shared
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
 from attention_theory.in_context_reasoning.model import Weights, forward
 from attention_theory.in_context_reasoning.places import Places
@@ -70,11 +69,3 @@ def test_sentences_that_break_the_definition_are_counted_too(noisy: bool) -> Non
     found = Kinds.count(tokens, stack.task, torch.float64).gradient(stack, labels, "subtraction")
     along = torch.einsum("mde,qde->mq", expected, stack.directions)
     torch.testing.assert_close(found, along, atol=1e-12, rtol=0)
-
-
-def test_a_step_is_the_step_on_positions() -> None:
-    stack, tokens, labels = case(True, "softmax")
-    other = case(True, "softmax")[0]
-    other.step(by_positions(other, tokens, labels, "log-domain"))
-    Shared(tokens, stack.task, torch.float64).step(stack, labels, "log-domain")
-    torch.testing.assert_close(stack.scales, other.scales, atol=1e-12, rtol=0)

@@ -30,13 +30,3 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
             for measure in MEASURES:
                 one, other = (each.of(measure, name, noise, 0.1) for each in (found, alone))
                 assert (one - other).abs().max() < 1e-9, (name, measure)
-
-
-def test_exact_runs_beside_the_others_are_runs_in_the_log_domain() -> None:
-    task, name = Task(14, 2, 3, 16), "Origin-Linear-FA"
-    sizes: dict[str, Any] = {"evaluation": 12, "dtype": torch.float64}
-    beside = train_grid([name], task, [0.0], [0.1], STEPS, 8, [3, 5], exact=[name], **sizes, together=True)
-    alone = train_grid([name], task, [0.0], [0.1], STEPS, 8, [3, 5], arithmetic="log-domain", **sizes, together=True)
-    for found, other in zip(beside, alone, strict=True):
-        one, two = (each.of("unseen", name, 0.0, 0.1) for each in (found.with_arithmetic("log-domain"), other))
-        assert (one - two).abs().max() < 1e-9

@@ -91,11 +91,3 @@ def test_levels_share_their_sentences() -> None:
     assert not is_noise[0].any()
     assert (is_noise[1] <= is_noise[2]).all()
     assert (labels[~is_noise] == sentences.output.expand(3, -1)[~is_noise]).all()
-
-
-def test_picked_sentences_are_the_sentences() -> None:
-    sentences = sample_sentences(Task(length=20), 10, seed=5)
-    some = sentences.pick(torch.tensor([7, 2]))
-    assert torch.equal(some.tokens, sentences.tokens[[7, 2]])
-    assert torch.equal(some.trigger, sentences.trigger[[7, 2]])
-    assert torch.equal(some.output, sentences.output[[7, 2]])

@@ -8,7 +8,6 @@ import torch
 from attention_theory.in_context_reasoning.batches import _BLOCK, Shared, epochs, fresh_batches
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.history import MEASURES
-from attention_theory.in_context_reasoning.places import _ABREAST, Places
 from attention_theory.in_context_reasoning.task import (
     Sentences,
     Task,
@@ -17,9 +16,8 @@ from attention_theory.in_context_reasoning.task import (
     sample_sentences,
     violations,
 )
-from attention_theory.in_context_reasoning.training import train, train_on_sample
+from attention_theory.in_context_reasoning.training import train
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
-from attention_theory.randomness import normal
 
 TASK = Task(14, 2, 3, 16, noisy=True)
 
@@ -37,19 +35,6 @@ def test_a_run_is_the_same_alone_and_in_company() -> None:
     assert all(torch.equal(together.values[name], again.values[name]) for name in MEASURES)
 
 
-def test_loss_on_labels_is_that_of_the_coming_step() -> None:
-    """A batch that is the whole sample: its loss at every λ is the closed form at the sample's own share of τ."""
-    runs = [TrainingRun(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
-    history = train_on_sample(
-        runs, TASK, 64, 2, batch=64, seed=1, evaluation=8, record_every=1, dtype=torch.float64, arithmetic="log-domain"
-    )
-    gamma = history.values["feed_forward_noise"] - history.values["attention_output"]
-    scale = 0.1 * torch.arange(3, dtype=torch.float64)[:, None]
-    total = (scale.exp() * (1 + gamma.exp()) + 12).log()
-    expected = total - scale - gamma.sigmoid() * gamma  # σ(γ) is the share of τ
-    assert (history.values["labels"] - expected).abs().max() < 1e-12
-
-
 def test_an_epoch_visits_every_sentence_once() -> None:
     sentences = sample_sentences(TASK, 24, seed=0)
     labels = draw_labels(sentences, TASK, torch.tensor([0.3], dtype=torch.float64), seed=1)
@@ -59,19 +44,6 @@ def test_an_epoch_visits_every_sentence_once() -> None:
         seen = torch.cat([part.tokens for part, _ in epoch])
         assert sorted(map(tuple, seen.tolist())) == sorted(map(tuple, sentences.tokens.tolist()))
     assert not torch.equal(first[0][0].tokens, second[0][0].tokens)
-
-
-def test_what_is_known_of_a_sample_is_known_of_the_sentences_picked() -> None:
-    tokens, rows = sample_sentences(TASK, 600, seed=0).tokens, torch.tensor([500, 3, 3, *range(100, 500)])
-    picked, alone = Shared(tokens, TASK, torch.float64).pick(rows), Shared(tokens[rows], TASK, torch.float64)
-    assert torch.equal(picked.tokens, alone.tokens)
-    for name in ("sums", "sizes", "scale", "last"):
-        assert torch.equal(getattr(picked.kinds, name), getattr(alone.kinds, name)), name
-    values = normal(_ABREAST, 403, TASK.length, seed=1).float()  # so many models are summed in order
-    sums = Places(tokens[rows], TASK.tokens).write(values)
-    for shared in (picked, alone):
-        parts = zip(shared.places, values.split([len(place) for place in shared.places], dim=1), strict=True)
-        assert torch.equal(torch.cat([place.write(part) for place, part in parts], dim=1), sums)
 
 
 def test_fresh_batches_are_new_sentences_at_every_step() -> None:

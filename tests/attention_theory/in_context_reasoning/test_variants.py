@@ -16,12 +16,6 @@ from attention_theory.in_context_reasoning.variants import HALF_FIXED, TABLE_1, 
 TASK = Task(11, 2, 3, 12, noisy=True, fillers="outputs allowed")
 
 
-def test_the_thirteen_names() -> None:
-    assert len(TABLE_1) == len(set(TABLE_1)) == 13
-    assert set(TABLE_1) | {"Reparam-ReLU-W-FA"} == set(VARIANTS)
-    assert all(VARIANTS[name].name == name for name in TABLE_1)
-
-
 def test_runs_are_stacked_by_kind() -> None:
     runs = [TrainingRun(VARIANTS[name], noise, 0.1) for name in TABLE_1 for noise in (0.2, 0.8)]
     group = stacks(runs, TASK)

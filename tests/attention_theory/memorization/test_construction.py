@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.memorization.attention import Examples, capacity, features, predict
-from attention_theory.memorization.construction import _allowed_distance, _choose_targets, _extend, build_heads
+from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import sample_examples, with_faulty_context, with_query_span
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.numerics import numerical_rank
@@ -59,30 +59,3 @@ def test_broken_assumptions_are_refused(broken: str) -> None:
         examples = with_faulty_context(examples, "duplicate")
     with pytest.raises(ParameterError, match="Assumption"):
         build_heads(examples, 4, 8)
-
-
-@pytest.mark.parametrize("columns", [1, 4, 9])
-def test_the_allowed_distance_by_hand(columns: int) -> None:
-    """C = 2 I: the smallest singular value by twice the token's norm, the root of the columns and the norm of C."""
-    C = 2 * torch.eye(columns, dtype=torch.float64)
-    assert _allowed_distance(0.3, C, 5.0) == pytest.approx(0.3 / (2 * 5 * 2 * columns**0.5))
-    assert _allowed_distance(1e9, C, 5.0) == 0.5
-
-
-def test_a_basis_stays_orthonormal_and_grows_by_what_is_new() -> None:
-    basis = torch.zeros(0, 5, dtype=torch.float64)
-    for row, vector in enumerate(1e-3 * normal(3, 5, seed=0)):
-        basis = _extend(basis, vector)
-        torch.testing.assert_close(basis @ basis.T, torch.eye(row + 1, dtype=torch.float64), rtol=0, atol=1e-14)
-        assert torch.equal(_extend(basis, 7 * vector), basis)
-    assert torch.equal(_extend(basis, torch.zeros(5, dtype=torch.float64)), basis)
-
-
-def test_the_smallest_singular_value_is_that_of_the_chosen_rows() -> None:
-    fresh = sample_examples(3, 4, 6, seed=0)
-    shift = normal(3, 6, seed=1)
-    targets, smallest = _choose_targets(fresh, shift, seed=2)
-    rows = (fresh.context_of_each.mT @ targets[..., None])[..., 0] + shift
-    assert torch.linalg.svdvals(rows)[-1].item() == pytest.approx(smallest)
-    assert targets.min() > 0
-    torch.testing.assert_close(targets.sum(dim=1), torch.ones(3, dtype=torch.float64))

@@ -30,13 +30,6 @@ def test_every_depth_is_examined_as_the_model_computes_it() -> None:
     assert int(found[1].prefixes.max()) == 11
 
 
-def test_more_tokens_than_the_width_are_dependent() -> None:
-    longer = random_language_model("bert", 50, 20, 12, 3, seed=0)
-    texts = torch.randint(2, 50, (30, 20), generator=torch.Generator().manual_seed(1))
-    found = examine_depths(longer, texts, torch.float32, draws=5, contexts=4)
-    assert not any(at.contexts.any() for at in found)
-
-
 def test_without_positions_equal_words_are_equal_tokens() -> None:
     texts = TEXTS.clone()
     texts[:, 5] = texts[:, 2]

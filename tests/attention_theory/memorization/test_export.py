@@ -1,10 +1,8 @@
-import json
-
 import pytest
 
 from attention_theory.memorization import export
 from attention_theory.memorization.exact_rank import rank_bound
-from attention_theory.memorization.export import EXPORTS, rank_table
+from attention_theory.memorization.export import rank_table
 
 
 @pytest.fixture
@@ -27,11 +25,3 @@ def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
             for j, d in enumerate(table["widths"]):
                 expected = [rank_bound(H, n, d, contexts == "shared") for H in table["heads"]]
                 assert table["ranks"][contexts][i][j] == [expected] * 2
-
-
-def test_the_ranks_are_written_as_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_WIDTHS", (3,))
-    monkeypatch.setattr(export, "_HEAD_WIDTHS", (2,))
-    forms = EXPORTS["ranks"](seed=1)
-    assert set(forms) == {".json"}
-    assert json.loads(forms[".json"]()) == rank_table(1)

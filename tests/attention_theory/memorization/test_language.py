@@ -74,15 +74,3 @@ def test_contexts_are_independent_by_their_positions(kind: Literal["bert", "gpt2
     alike = replace(model, positions=model.positions[:1].expand(8, -1))
     assert not alike.independent_contexts(texts, 0).any()
     assert not alike.independent_contexts(texts[:, :4], 1).any()
-
-
-def test_random_positions_keep_the_size_and_lose_the_directions() -> None:
-    model = cast(random_language_model("gpt2", 20, 8, 12, 3, seed=0), torch.float64)
-    flat = replace(model, positions=model.positions[:1].expand(8, -1))
-    other = flat.with_random_positions(1)
-    assert torch.linalg.matrix_rank(flat.positions) == 1
-    assert torch.linalg.matrix_rank(other.positions) == 8
-    assert torch.isclose(other.positions.norm(), flat.positions.norm())
-    assert other.positions.dtype == torch.float64
-    assert other.words is flat.words
-    assert torch.equal(other.positions, flat.with_random_positions(1).positions)

@@ -62,23 +62,6 @@ def test_forward_is_the_literal_model_and_so_are_its_gradients(settings: list[Se
         assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
-def test_neighbours_with_equally_many_heads_make_a_run() -> None:
-    panel = make_panel([*EQUAL_HEADS, *SETTINGS[1:]], 6, 5)
-    assert panel.runs == [
-        (2, slice(0, 2), slice(0, 6)),
-        (1, slice(2, 3), slice(6, 7)),
-        (1, slice(3, 4), slice(7, 9)),
-    ]
-
-
-def test_weights_of_a_model_do_not_depend_on_its_neighbours() -> None:
-    together = initial_weights(make_panel(SETTINGS, 6, 5))
-    alone = initial_weights(make_panel(SETTINGS[2:], 6, 5))
-    assert torch.equal(together["embed"][2], alone["embed"][0])
-    assert torch.equal(together["keys"][4:, :, :3], alone["keys"])
-    assert torch.equal(together["output"][4:], alone["output"])
-
-
 def test_the_two_starts_differ_by_the_width_of_the_output_map_alone() -> None:
     panel = make_panel(SETTINGS, 6, 5)
     fan_in, xavier = (initial_weights(panel, start=start) for start in ("fan-in", "xavier"))

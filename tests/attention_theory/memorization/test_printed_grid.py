@@ -25,19 +25,6 @@ def test_numbers_are_fitted_in_figure_5_and_in_half_of_figure_4() -> None:
     assert CLASSES == 100
 
 
-def test_one_size_varies_along_a_panel() -> None:
-    for name, panel in PANELS.items():
-        if name != "Figure 3":
-            heads, tokens, widths = (
-                {getattr(one, size) for one in panel.settings} for size in ("heads", "tokens", "head_width")
-            )
-            varied = heads if "heads" in name else tokens if "context" in name else widths
-            assert len(varied) >= 8
-            assert sum(len(sizes) > 1 for sizes in (heads, tokens, widths)) == 1
-            if varied is not widths:
-                assert widths == {WIDTH}
-
-
 @pytest.mark.parametrize(
     ("examples", "long", "steps"), [(100, False, 50_000), (51_200, False, 100_000), (100, True, 300_000)]
 )

@@ -1,25 +1,18 @@
 """Small random checkpoints: saved under the published names, and by the ``transformers`` library where it is there."""
 
-import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 import torch
 
-from attention_theory.data.photographs import patches
 from attention_theory.memorization.language import random_language_model
-from attention_theory.memorization.published import installed_checkpoint, load_language_model, load_vision_model
+from attention_theory.memorization.published import load_language_model, load_vision_model
 from attention_theory.memorization.transformer import Layer
 from attention_theory.memorization.vision import random_vision_model
 from attention_theory.randomness import normal
 from safetensors_file import write_safetensors
-
-needs_transformers = pytest.mark.skipif(
-    not importlib.util.find_spec("transformers"), reason="needs the optional package transformers"
-)
 
 
 def linear(name: str, part: object) -> dict[str, torch.Tensor]:
@@ -116,72 +109,8 @@ def test_gpt2(tmp_path: Path) -> None:
     assert torch.allclose(loaded.contexts(texts, 1), model.contexts(texts, 1), atol=1e-4)  # GELU by tanh
 
 
-def test_the_packaged_checkpoint_is_whole_where_it_is_installed() -> None:
-    folder = installed_checkpoint()
-    assert folder is None or {"config.json", "model.safetensors", "vocab.txt"} <= {
-        path.name for path in folder.iterdir()
-    }
-
-
 def test_another_kind_of_model_is_refused(tmp_path: Path) -> None:
     torch.save({}, tmp_path / "pytorch_model.bin")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "t5"}))
     with pytest.raises(ValueError, match="neither"):
         load_language_model(tmp_path)
-
-
-def moved(model: Any) -> Any:
-    """A model of the library with all its parameters a little off their start, so that none is 0 or 1."""
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.05 * torch.randn_like(parameter))
-    return model.eval()
-
-
-@needs_transformers
-@pytest.mark.parametrize("kind", ["ViTModel", "ViTForImageClassification"])
-def test_vit_as_the_library_computes_it(tmp_path: Path, kind: str) -> None:
-    library = importlib.import_module("transformers")
-    sizes = {"hidden_size": 48, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 96}
-    model = moved(getattr(library, kind)(library.ViTConfig(**sizes, image_size=32, patch_size=8)))
-    model.save_pretrained(tmp_path)
-    loaded, images = load_vision_model(tmp_path), torch.randn(3, 3, 32, 32)
-    states = model(pixel_values=images, output_hidden_states=True).hidden_states
-    tokens = loaded.tokens(patches(images, 8))
-    assert torch.allclose(tokens, states[0], atol=1e-5)
-    assert torch.allclose(loaded.layer.everywhere(tokens), states[1], atol=1e-4)
-    assert torch.allclose(loaded.layer.at(tokens, 0), states[1][:, 0], atol=1e-4)
-
-
-@needs_transformers
-@pytest.mark.parametrize("kind", ["BertModel", "BertForPreTraining"])
-@pytest.mark.parametrize("sentences", [1, 2])
-def test_bert_as_the_library_computes_it(tmp_path: Path, kind: str, sentences: Literal[1, 2]) -> None:
-    library = importlib.import_module("transformers")
-    sizes = {"hidden_size": 48, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 96}
-    model = moved(getattr(library, kind)(library.BertConfig(**sizes, vocab_size=200, max_position_embeddings=20)))
-    model.save_pretrained(tmp_path)
-    loaded = replace(load_language_model(tmp_path), sentences=sentences)
-    texts = torch.randint(110, 200, (3, 16))
-    texts[:, 7] = 102
-    segments = torch.zeros_like(texts)
-    segments[:, 8:] = sentences - 1
-    states = model(input_ids=texts, token_type_ids=segments, output_hidden_states=True).hidden_states
-    assert torch.allclose(loaded.tokens(texts), states[0], atol=1e-5)
-    for depth in (1, 2):
-        assert torch.allclose(loaded.contexts(texts, depth), states[depth], atol=1e-4)
-
-
-@needs_transformers
-@pytest.mark.parametrize("kind", ["GPT2Model", "GPT2LMHeadModel"])
-def test_gpt2_as_the_library_computes_it(tmp_path: Path, kind: str) -> None:
-    library = importlib.import_module("transformers")
-    config = library.GPT2Config(vocab_size=200, n_embd=48, n_head=4, n_layer=2, n_positions=20)
-    model = moved(getattr(library, kind)(config))
-    model.save_pretrained(tmp_path)
-    loaded, texts = load_language_model(tmp_path), torch.randint(0, 200, (3, 16))
-    states = model(input_ids=texts, output_hidden_states=True).hidden_states
-    assert torch.allclose(loaded.tokens(texts), states[0], atol=1e-5)
-    assert torch.allclose(loaded.contexts(texts, 1), states[1], atol=1e-4)
-    assert torch.allclose(loaded.queries(texts, 1), states[1][:, -1], atol=1e-4)

@@ -1,6 +1,6 @@
 import torch
 
-from attention_theory.memorization.attention import random_heads, softmax_weights
+from attention_theory.memorization.attention import random_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.rank_bounds import (
     block_differences,
@@ -11,12 +11,6 @@ from attention_theory.memorization.rank_bounds import (
 
 def test_block_differences_by_hand() -> None:
     assert block_differences(3, 2).T.tolist() == [[-1, -1, 1, 1, 0, 0], [-1, -1, 0, 0, 1, 1]]
-
-
-def test_they_are_null_vectors_of_the_softmax_weights() -> None:
-    examples = sample_examples(20, 4, 8, seed=0)
-    theta = softmax_weights(random_heads(3, 8, 8, 1), examples).flatten(1)
-    assert (theta @ block_differences(3, 4)).abs().max() < 1e-14
 
 
 def test_the_gap_after_the_last_singular_value_is_to_zero() -> None:

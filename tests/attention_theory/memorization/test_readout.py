@@ -1,10 +1,6 @@
 import torch
 
-from attention_theory.memorization.attention import capacity, predict
-from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.randomness import normal
 
 
 def test_readout_is_the_best_in_least_squares_where_rows_depend() -> None:
@@ -12,14 +8,6 @@ def test_readout_is_the_best_in_least_squares_where_rows_depend() -> None:
     labels = torch.tensor([[0.0], [1.0]]).double()
     fitted = Z @ solve_readout(Z, labels, 1, 1).values[0]
     assert torch.allclose(fitted, torch.full((2, 1), 0.5).double())
-
-
-def test_skip_labels() -> None:
-    examples = sample_examples(capacity(3, 4, 8), 4, 8, seed=0)
-    labels = normal(examples.count, 2, seed=1)
-    built = build_heads(examples, 3, 8)
-    readout = solve_readout(built.Z, labels - examples.queries[:, :2], 3, 2)
-    assert torch.allclose(predict(built.heads, readout, examples, skip=True), labels, atol=1e-10)
 
 
 def test_values_that_are_not_asked_for_are_zero() -> None:

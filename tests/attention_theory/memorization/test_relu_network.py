@@ -2,23 +2,8 @@ import pytest
 import torch
 
 from attention_theory.memorization.relu_network import (
-    apply_network,
-    flatten,
-    fold_prefix,
-    hard_examples,
     jacobian_ranks,
-    random_network,
 )
-from attention_theory.randomness import normal
-
-
-def test_folding_a_constant_prefix_changes_nothing() -> None:
-    x = normal(7, 3, seed=0)
-    long = flatten(hard_examples(x, 6))
-    network = random_network(24, 4, 2, seed=1)
-    assert torch.equal(long[:, -3:], x)
-    folded = fold_prefix(network, long[0, :-3])
-    assert torch.allclose(apply_network(folded, x), apply_network(network, long), atol=1e-12)
 
 
 def test_a_singular_value_counts_only_above_its_share_of_the_largest() -> None:

@@ -49,31 +49,6 @@ def test_saturating_scale_is_enough_and_not_wasteful() -> None:
     assert distance(0.5 * scale) > 1e-3
 
 
-def test_one_token_is_always_decided() -> None:
-    examples = sample_examples(4, 1, 6, seed=0)
-    assert silent_direction(examples, torch.arange(4) < 2, torch.arange(4) >= 2, seed=0)[1] == torch.inf
-
-
-def test_none_to_all_but_one_dimension_can_be_silent() -> None:
-    examples = sample_examples(12, 4, 8, seed=3)
-    for count in (0, 7):
-        silent = torch.arange(12) < count
-        columns, gap = silent_direction(examples, silent, ~silent, seed=0, draws=1)
-        assert gap > 0
-        assert column_logits(examples, columns)[silent].abs().sum() < 1e-12
-    nobody = torch.zeros(12, dtype=torch.bool)
-    assert silent_direction(examples, nobody, nobody, seed=0)[1] == torch.inf  # nothing is to be decided
-
-
-def test_more_draws_give_no_smaller_gap() -> None:
-    examples = sample_examples(12, 4, 8, seed=3)
-    silent = torch.arange(12) < 3
-    gaps = [silent_direction(examples, silent, ~silent, seed=0, draws=draws)[1] for draws in (1, 8, 64)]
-    assert gaps == sorted(gaps)
-    assert gaps[0] < gaps[2]
-    assert gaps[2] == silent_direction(examples, silent, ~silent, seed=0)[1]  # 64, unless more are asked for
-
-
 def test_the_scale_by_hand() -> None:
     """Three others, each of which must lie ln(6 / 0.5) below the winner; the lead is 2, and one is 1 ahead so far."""
     fixed = torch.tensor([[0.0, 1.0, 0.0, 0.0]], dtype=torch.float64)

@@ -31,10 +31,3 @@ def test_points_of_many_examples_take_the_steps_of_their_epochs() -> None:
     ):
         alone = PanelTrainer([setting], sample_data_sets([setting], 4, classes=5), steps, 8, 1e-2).run()
         assert found[row].item() == pytest.approx(alone.accuracy.item(), abs=1e-4)
-
-
-def test_the_start_reaches_the_models() -> None:
-    fan_in, xavier = (
-        sweep([(2, 2, 30)], 4, 1, 5, 8, 1e-2, labels="real", start=s).item() for s in ("fan-in", "xavier")
-    )
-    assert fan_in == sweep([(2, 2, 30)], 4, 1, 5, 8, 1e-2, labels="real").item() != xavier

@@ -1,14 +1,4 @@
-import torch
-
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
-
-
-def test_data_of_a_model_do_not_depend_on_its_neighbours() -> None:
-    settings = [Setting(1, 3, 5, 2, seed=0), Setting(2, 2, 9, 2, seed=1)]
-    together, alone = sample_data_sets(settings, 4), sample_data_sets(settings[:1], 4)
-    assert torch.equal(together.queries[0, :5], alone.queries[0])
-    assert torch.equal(together.contexts[0], alone.contexts[0])
-    assert torch.equal(together.labels[0, :5], alone.labels[0])
 
 
 def test_ranges_and_shapes() -> None:
@@ -21,13 +11,3 @@ def test_ranges_and_shapes() -> None:
     assert each.classes == 1
     assert 0 <= each.contexts.min() < 0.01
     assert 0.99 < each.contexts.max() <= 1
-
-
-def test_what_is_filled_up_is_zero() -> None:
-    data = sample_data_sets([Setting(1, 1, 2, 1, seed=0), Setting(1, 3, 4, 1, seed=1)], 2, shared=False)
-    assert not data.queries[0, 2:].any()
-    assert not data.contexts[0, 2:].any()
-    assert not data.contexts[0, :, 1:].any()
-    assert data.queries[0, :2].all()
-    assert data.contexts[0, :2, 0].all()
-    assert data.sizes.tolist() == [2, 4]

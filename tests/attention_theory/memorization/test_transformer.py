@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.transformer import Layer, Norm, cast, random_attention, random_layer
+from attention_theory.memorization.transformer import Layer, Norm, cast, random_layer
 from attention_theory.randomness import normal
 
 
@@ -38,36 +38,7 @@ def test_both_ways_are_the_literal_layer(order: str, causal: bool) -> None:
     assert torch.allclose(layer.at(tokens, position), everywhere[:, position], atol=1e-12)
 
 
-def test_random_attention_has_no_feed_forward_part() -> None:
-    layer = random_attention(6, seed=0)
-    tokens = normal(2, 4, 6, seed=1, dtype=torch.float32)
-    assert layer.up is None
-    assert torch.allclose(layer.everywhere(tokens)[0], literal(layer, tokens[0], causal=False), atol=1e-5)
-
-
 def test_a_norm_has_mean_zero_and_variance_one() -> None:
     x = normal(3, 7, seed=0)
     centred = x - x.mean(dim=1, keepdim=True)
     torch.testing.assert_close(Norm()(x), centred / centred.square().mean(dim=1, keepdim=True).sqrt())
-
-
-def test_random_attention_is_drawn_evenly_from_both_sides() -> None:
-    """Xavier's bound for a square map: the root of 3 by the width, and so a variance of 1 by the width."""
-    layer = random_attention(100, seed=0)
-    for part in (layer.query, layer.key, layer.value, layer.output):
-        bound = (3 / 100) ** 0.5
-        assert bound * 0.99 < part.weight.max() <= bound
-        assert -bound <= part.weight.min() < -bound * 0.99
-        assert part.weight.mean().abs() < 0.005
-        assert part.weight.square().mean().item() == pytest.approx(0.01, rel=0.05)
-        assert not part.bias.any()
-
-
-def test_maps_of_a_random_layer_have_their_spread() -> None:
-    layer = random_layer(60, 1, seed=0, spread=0.5)
-    assert layer.up is not None
-    assert layer.down is not None
-    assert (layer.up.weight.shape, layer.down.weight.shape) == ((60, 240), (240, 60))
-    for part in (layer.query, layer.up, layer.down):
-        assert part.weight.std().item() == pytest.approx(0.5, rel=0.05)
-        assert not part.bias.any()

@@ -240,12 +240,3 @@ def test_one_set_of_weights_runs_other_programs() -> None:
     wipe = at.nn.UniversalTransformer.compile("w 0 -> w _ R\nw 1 -> w _ R\nw _ -> reject _ S").machine
     assert flip.run("01", machine=wipe).tapes[-1] == "_____"
     assert flip.run("01").tapes[-1] == "10___"
-
-
-def test_the_maximum_must_be_sharp_enough() -> None:
-    assert at.nn.SubleqTransformer.compile(SUBTRACT, inverse_temperature=30.0).run({"y": [30, 1]}).memory == {
-        "x": 7,
-        "y": [-5, 1],
-    }
-    soft = at.nn.SubleqTransformer.compile(SUBTRACT, inverse_temperature=0.1)
-    assert soft.run({"y": [30, 1]}, steps=20).memory != {"x": 7, "y": [-5, 1]}

@@ -1,6 +1,5 @@
 """The house style: what is told apart without colour, and what lies over what."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -39,14 +38,6 @@ def test_lines_that_differ_in_colour_alone_get_dashes_or_markers_in_the_legend_t
     assert [(sample.get_marker(), str(sample._dash_pattern)) for sample in legend.legend_handles] == looks
 
 
-def test_styles_that_a_notebook_sets_stay() -> None:
-    fig, axis = show.axes()
-    lines = [axis.plot([0, 1], [0, 1], look, label=look)[0] for look in ("-", "--", "o:")]
-    draw(fig)
-    assert [line.get_linestyle() for line in lines] == ["-", "--", ":"]
-    assert [line.get_marker() for line in lines] == ["None", "None", "o"]
-
-
 def test_runs_without_a_name_follow_the_named_run_of_their_colour() -> None:
     fig, axis = show.axes()
     for colour in ("C0", "C1"):
@@ -80,22 +71,6 @@ def test_only_a_cloud_of_many_points_is_kept_as_pixels(kind: str, points: int, p
     assert len(svg) < 300_000
 
 
-def test_loose_marks_of_many_lines_are_counted_together() -> None:
-    fig, axis = show.axes()
-    axis.plot(np.arange(30), np.random.default_rng(0).normal(size=(30, 30)), "o", color="grey")
-    axis.plot(range(30), range(30), "o-")
-    svg = draw(fig)
-    assert "<image" in svg
-    assert len(svg) < 60_000
-
-
-def test_coordinates_are_no_finer_than_can_be_seen() -> None:
-    fig, axis = show.axes()
-    axis.plot(np.linspace(0, 1, 500), np.random.default_rng(0).normal(size=500))
-    places = re.findall(r"[ML] (\S+) (\S+)", draw(fig))
-    assert max(len(one.partition(".")[2]) for place in places for one in place) <= 2
-
-
 @pytest.mark.parametrize(
     ("low", "high", "texts"),
     [
@@ -114,21 +89,6 @@ def test_the_shorter_a_logarithmic_axis_the_more_of_its_ticks_have_numbers(
     ticks = zip(axis.get_xticklabels(), axis.get_xticks(), strict=True)
     assert [text.get_text() for text, place in ticks if low <= place <= high] == texts
     assert not any(tick.get_text() for tick in axis.get_xticklabels(minor=True))
-
-
-def test_powers_of_another_number_than_ten_stay_formulas() -> None:
-    fig, axis = show.axes()
-    axis.semilogx([1, 1024], [0, 1], base=2)
-    draw(fig)
-    assert "$\\mathdefault{2^{6}}$" in [one.get_text() for one in axis.get_xticklabels()]
-
-
-def test_ticks_that_a_page_has_set_stay() -> None:
-    fig, axis = show.axes()
-    axis.set(xscale="log", xlim=(1, 20))
-    axis.set_xticks([1, 4, 16], ["one", "four", "sixteen"])
-    draw(fig)
-    assert [one.get_text() for one in axis.get_xticklabels()] == ["one", "four", "sixteen"]
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from bookpress.claims.registry import Entry, Registry, RegistryError
 from bookpress.claims.statement import (
     BLOCK,
     StatementError,
-    heading,
     name_of,
     parts,
     place,
@@ -22,18 +21,6 @@ from bookpress.layout import Layout
 def entry(**fields: str) -> Entry:
     usual = {"id": "x", "label": "Lemma 4.4", "kind": "lemma", "check": "c", "notebook": "demo/x", "expected": "holds"}
     return Entry.model_validate(usual | {"says": "$a < b$"} | fields)
-
-
-@pytest.mark.parametrize(
-    ("fields", "text"),
-    [
-        ({"title": "With error"}, "Lemma 4.4 (With error)"),
-        ({}, "Lemma 4.4"),
-        ({"label": "Loss, eq (2)", "title": "The loss"}, "Loss"),
-    ],
-)
-def test_a_heading_is_the_papers_number_with_the_title(fields: dict[str, str], text: str) -> None:
-    assert heading(entry(**fields)) == text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from bookpress.claims.record import Record
 from bookpress.notebooks.profile import Settings
 from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, Exit, RunFailed, clean, execute, run
 from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import ValueRefused
 
 
 def files(folder: Path) -> set[str]:
@@ -55,14 +54,6 @@ def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:
         run(notebook, profile="full", layout=toy.layout)
     assert failure.value.code is Exit.TIME_OUT
     assert files(toy.layout.build) == {"endless.failed.ipynb"}
-
-
-def test_a_value_that_does_not_fit_is_refused_before_the_run(toy: Any) -> None:
-    notebook = toy.add("good")
-    for values, message in [({"n": 0}, "n=0 is out of its range: at least 1"), ({"m": 0}, "has no parameter 'm'")]:
-        with pytest.raises(ValueRefused, match=message):
-            run(notebook, values, layout=toy.layout)
-    assert files(toy.layout.build) == set()
 
 
 def test_a_value_that_only_the_notebook_can_refuse_is_a_bad_parameter(toy: Any, edit: Any) -> None:

@@ -10,7 +10,6 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import (
     Notebook,
     SourceError,
-    text_of,
     title_of,
 )
 
@@ -52,14 +51,6 @@ def notebook(tmp_path: Path) -> Notebook:
 def test_the_title_is_the_first_heading_of_the_prose(notebook: Notebook) -> None:
     assert notebook.title == "A title"
     assert title_of(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("# no title")])) == "Untitled"
-
-
-def test_the_code_is_every_code_cell_in_order(notebook: Notebook) -> None:
-    first, second, third = notebook.code.split("\n# %%\n")
-    assert first.endswith("import require")
-    assert second.startswith("n = 3")
-    assert third.startswith("require(")
-    assert "Words" not in notebook.code
 
 
 def test_parameters_have_values_comments_and_ranges(notebook: Notebook) -> None:
@@ -118,11 +109,6 @@ def test_a_source_that_cannot_be_read_is_refused_at_its_line(notebook: Notebook,
     notebook.path.write_bytes(content)
     with pytest.raises(SourceError, match=message):
         _ = notebook.source
-
-
-def test_a_text_is_the_same_however_its_lines_end(notebook: Notebook) -> None:
-    notebook.path.write_bytes("é\r\n".encode())
-    assert text_of(notebook.path) == "é\n"
 
 
 def test_a_source_that_has_been_read_is_not_parsed_again(toy: Any) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bookpress.notebooks.exports import ExportError
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.instruments import (
@@ -18,6 +17,7 @@ from bookpress.site.instruments import (
     version,
     write_instruments,
 )
+from bookpress.site.package import ExportError
 
 EXPORT = """
 import json

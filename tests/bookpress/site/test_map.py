@@ -1,8 +1,6 @@
 """The map of a chapter: what is drawn, where, and what a reader without a wide screen gets."""
 
 import itertools
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from types import SimpleNamespace
 from typing import Any
@@ -147,13 +145,3 @@ def test_what_is_bound_up_with_a_claim_is_named_once(paper: Paper) -> None:
     assert related_claims(registry, "demo/lemma-8")["Its proof rests on"] == []
     assert related_claims(registry, "demo/lemma-1")["What rests on it"] == [f"demo/lemma-{one}" for one in (2, 3, 4, 8)]
     assert not any(related_claims(registry, "demo/lemma-7").values())
-
-
-def test_another_run_draws_the_same() -> None:
-    code = "from bookpress.site.map import draw; from bookpress.claims.registry import Registry\n"
-    code += "print([draw(paper) for paper in Registry.load().papers])"
-    runs = {
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    }
-    assert len(runs) == 1

@@ -20,7 +20,7 @@ from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.markdown import figure_block, without_html
-from bookpress.site.page import StalePage, origin_block
+from bookpress.site.page import StalePage
 
 Edit = Callable[[Path, str, str], None]
 
@@ -106,14 +106,6 @@ def test_figures_and_panels_say_where_they_come_from(bound: Any) -> None:
     assert copied.read_bytes() == bound.layout.record("demo/good", "laptop").read_bytes()
 
 
-def test_only_imports_and_pure_drawing_are_folded_away(bound: Any) -> None:
-    page = nbformat.read(bound.layout.page("demo/good"), as_version=4)
-    folded = [cell.source for cell in page.cells if "hide-input" in cell.metadata.get("tags", [])]
-    assert len(folded) == 2
-    assert folded[0].startswith("import math")
-    assert "show.figure" in folded[1]
-
-
 def test_a_record_that_settles_other_claims_than_the_registry_says_is_not_bound(bound: Any, edit: Edit) -> None:
     edit(bound.layout.claims / "demo.yaml", "notebook: demo/good", "notebook: demo/other")
     with pytest.raises(RecordError, match="demo/good: it settles demo/lemma-1, which the registry does not give to it"):
@@ -180,20 +172,3 @@ def test_no_text_of_the_registry_or_of_a_figure_is_live(hostile_site: str) -> No
     article = hostile_site[hostile_site.index('<div class="body"') : hostile_site.index('<div class="sphinxsidebar"')]
     assert article.count("&lt;script&gt;") > 8
     assert not Elements(article).names & {"script", "onerror", "b"}
-
-
-def test_formulas_of_such_texts_stay(hostile_site: str) -> None:
-    assert r"\(a&lt;b\)" in hostile_site
-    assert "verdict-holds" in hostile_site
-
-
-def test_the_origin_names_what_was_set_the_device_the_time_and_the_commit() -> None:
-    record = Record.model_construct(
-        notebook="p/n",
-        parameters={"d": 3, "seed": 0},
-        commit="abc123",
-        environment={"device": "CPU"},
-        seconds=12.3,
-    )
-    text = origin_block(record, {"d": 2, "seed": 0})
-    assert text.splitlines()[0] == "::::::{dropdown} Made with d = 3 · CPU · 12 s · commit abc123"

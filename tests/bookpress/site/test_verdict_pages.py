@@ -74,7 +74,7 @@ def test_the_board_has_a_row_for_every_claim_and_says_why_one_has_not_run(toy: A
 def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
     verdict: Verdict, proof: ProofMark | None, name: str
 ) -> None:
-    assert GRAVITY[gravity(verdict, proof)][0] == name
+    assert [*GRAVITY][gravity(verdict, proof)] == name
 
 
 def test_every_run_in_which_a_statement_or_its_proof_fails_is_a_sentence_of_a_list() -> None:

@@ -67,14 +67,6 @@ def test_a_marker_is_the_mean_over_the_seeds_and_a_bar_its_interval(table: polar
     assert "<svg" in svg_of(figure)
 
 
-def test_no_two_curves_of_a_picture_look_alike() -> None:
-    models = [f"model {number}" for number in range(9)]  # more than there are colours
-    rows = polars.DataFrame({"model": models, "rate": [1.0] * 9, "loss": [2.0] * 9})
-    curves: Any = picture_of(rows, "rate", "loss", "model").axes[0].containers
-    assert len({(curve.lines[0].get_color(), curve.lines[0].get_marker()) for curve in curves}) == 9
-    assert [curve.get_label() for curve in curves] == models
-
-
 #: Losses of three seeds, by model and rate.
 LOSSES = {
     "plain": {0.1: [3.0, 3.1, 3.2], 0.2: [2.0, 2.1, 2.4], 0.4: [2.5, 2.5, 2.5]},

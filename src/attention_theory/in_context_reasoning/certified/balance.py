@@ -44,7 +44,8 @@ def certify_balance() -> Certificate:
     control = Control.of("η m may be above 2", smt.prove([*near, c > 0], factor >= 0), run)
     return certify(
         "A step of normalised descent with η m <= 2 does not increase V, the distance of the scales from balance.",
-        "every u >= 0 with a mean square of 1 and so every D, any number of triggers, all weights, 0 < η m <= 2",
+        "every u >= 0 with a mean square of 1 and so every D, any number of triggers, all weights, 0 < η m <= 2; the "
+        "step of the code for three triggers",
         [
             ask_step(),
             smt.prove([*most, *inside], u * u * u + c * (1 - u) > 0, "the right side of the inequality is above 0"),

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from heapq import heappop, heappush
 
 from attention_theory.looped_transformers.compiler.code import (
     Branch,
@@ -41,9 +42,9 @@ def intervals(code: Code, bits: int) -> list[Known | None]:
     grown: dict[tuple[int, str], int] = {}
     ends = _ends(code, everything)
     before[0] = start
-    waiting = [0]
+    waiting = [0]  # a heap: what comes first is settled first, so that a loop is before what follows it
     while waiting:
-        place = waiting.pop()
+        place = heappop(waiting)
         known = before[place]
         assert known is not None
         for then, after in _step(instructions[place], place, known, places, everything):
@@ -51,7 +52,8 @@ def intervals(code: Code, bits: int) -> list[Known | None]:
             new = after if old is None else _joined(old, after, then, grown, ends)
             if new != old:
                 before[then] = new
-                waiting.append(then)
+                if then not in waiting:
+                    heappush(waiting, then)
     return before
 
 
@@ -188,20 +190,22 @@ def _without(one: Interval, other: Interval) -> Interval:
 
 def _ends(code: Code, everything: Interval) -> list[int]:
     """Where an interval that grows may come to rest: the numbers of the program and their neighbours."""
-    operands = [value for one in code.instructions for value in vars(one).values() if isinstance(value, int)]
-    near = {value + by for value in (*operands, *map(len, code.blocks.values())) for by in (-1, 0, 1)}
+    fields = [item for one in code.instructions for item in vars(one).items()]
+    operands = [value for name, value in fields if isinstance(value, int) and name != "line"]
+    near = {value + by for value in (*operands, *map(len, code.blocks.values())) for by in range(-2, 3)}
     return sorted({*everything, *(value for value in near if everything[0] < value < everything[1])})
 
 
 def _joined(old: Known, new: Known, place: int, grown: dict[tuple[int, str], int], ends: Sequence[int]) -> Known:
-    out: Known = {}
-    for name in old.keys() & new.keys():
+    out = {name: one for name, one in old.items() if name in new}
+    for name in [name for name, one in out.items() if new[name] != one]:
         low, high = min(old[name][0], new[name][0]), max(old[name][1], new[name][1])
-        if (low, high) != old[name]:
-            grown[place, name] = grown.get((place, name), 0) + 1
-            if grown[place, name] > _PATIENCE:
-                low = low if low == old[name][0] else ends[bisect_right(ends, low) - 1]
-                high = high if high == old[name][1] else ends[bisect_left(ends, high)]
+        if (low, high) == old[name]:
+            continue
+        grown[place, name] = grown.get((place, name), 0) + 1
+        if grown[place, name] > _PATIENCE:
+            low = low if low == old[name][0] else ends[bisect_right(ends, low) - 1]
+            high = high if high == old[name][1] else ends[bisect_left(ends, high)]
         out[name] = (low, high)
     return out
 

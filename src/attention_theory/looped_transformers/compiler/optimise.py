@@ -229,11 +229,14 @@ def _share_cells(code: Code) -> Code:
     after = _live(code.instructions, _wanted(code))
     meets: dict[str, set[str]] = {}
     for instruction, live in zip(code.instructions, after, strict=True):
-        alive = live | ({target} if (target := writes(instruction)) else set())
-        for name in alive:
-            meets.setdefault(name, set()).update(alive - {name})
+        target = writes(instruction)
+        if target is not None and is_temporary(target):
+            others = {name for name in live if is_temporary(name) and name != target}
+            meets.setdefault(target, set()).update(others)
+            for name in others:
+                meets.setdefault(name, set()).add(target)
     new: dict[str, str] = {}
-    for name in sorted((name for name in meets if is_temporary(name)), key=lambda one: int(one[2:])):
+    for name in sorted(meets, key=lambda one: int(one[2:])):
         taken = {new[other] for other in meets[name] if other in new}
         new[name] = next(cell for cell in _temporaries() if cell not in taken)
     instructions = tuple(_renamed(one, new) for one in code.instructions)

@@ -50,6 +50,7 @@ def assemble(
     size: int,
     columns: Mapping[str, int] | None = None,
     functions: Collection[str] = FUNCTIONS,
+    width: int | None = None,
 ) -> FleqProgram:
     """Make a program.
 
@@ -60,6 +61,7 @@ def assemble(
         size: ``d``.
         columns: the columns set aside for a variable, where that is not ``d``.
         functions: the names of the functions that the statements may use.
+        width: of a statement that names none; ``size`` unless given.
 
     Raises:
         AssemblyError: a line that cannot be read, an unknown name, function or label, or a name given twice.
@@ -68,7 +70,7 @@ def assemble(
     require(size=(size, 1, None))
     memory, addresses = _layout({"one": 1.0, "zero": 0.0, "junk": 0.0, **variables}, size, columns or {})
     labels, statements = _labelled(text)
-    code = [_instruction(number, line, place, addresses, labels, size, functions)
+    code = [_instruction(number, line, place, addresses, labels, size, functions, width or size)
             for place, (number, line) in enumerate(statements)]  # fmt: skip
     if not statements or statements[-1][1] != "halt":
         raise AssemblyError("the last statement must be 'halt'")
@@ -135,6 +137,7 @@ def _instruction(
     labels: Mapping[str, int],
     size: int,
     functions: Collection[str],
+    default: int,
 ) -> Instruction | PointerMove:
     def cell(name: str) -> int:
         base, _, index = name.partition("[")
@@ -156,7 +159,7 @@ def _instruction(
     function = found["function"] or "add"
     if function not in functions:
         raise AssemblyError(f"line {number}: unknown function '{function}'; there are {', '.join(functions)}")
-    width = int(found["width"] or size)
+    width = int(found["width"] or default)
     if not 1 <= width <= size:
         raise AssemblyError(f"line {number}: width must be from 1 to {size}, got {width}")
     return Instruction(

@@ -263,7 +263,7 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
     while counter != program.halt and len(counters) < max_steps:
         instruction = code[counter]
         if isinstance(instruction, PointerMove):
-            code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
+            code[instruction.instruction] = moved(code[instruction.instruction], instruction)
             pointers = addresses(code, len(memory))
             counter += 1
         else:
@@ -295,8 +295,8 @@ def _read(memory: Tensor, address: int, width: int) -> Tensor:
     return padded.mT
 
 
-def _moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
-    """The instruction after addresses of it were moved on, or set back.
+def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+    """An instruction after addresses of it were moved on, or set back.
 
     Raises:
         TypeError: a pointer move, which has no pointer that could be moved.

@@ -118,8 +118,11 @@ class FleqMachine:
         """One instruction, by the matrices as they are."""
         return self.transformer.cycle(state, self.inverse_temperature)
 
-    def _cycle_of_a_run(self) -> Callable[[Tensor], Tensor]:
-        """The same without what comes to nothing, on the CPU and as long as no sum can overflow."""
+    def fast_cycle(self) -> Callable[[Tensor], Tensor]:
+        """The cycle without what comes to nothing, on the CPU and as long as no sum can overflow.
+
+        It remembers the cycle before, so every run takes a new one.
+        """
         if self.transformer.dense[0].w1.device.type != "cpu":
             return self.cycle
         sparse = SparseLayers(self.transformer, self.inverse_temperature, self.layout.scratch)
@@ -134,7 +137,7 @@ class FleqMachine:
 
         Its cycles are those of :meth:`cycle` up to the order of sums: see :class:`SparseLayers`.
         """
-        state, cycle = self.layout.pack(program), self._cycle_of_a_run()
+        state, cycle = self.layout.pack(program), self.fast_cycle()
         counters: list[int] = []
         memories: list[Tensor] = [self.layout.memory(state)]
         pointers: list[Tensor] = []
@@ -155,7 +158,7 @@ class FleqMachine:
             ParameterError: no program, or one that is not of the machine's size.
         """
         require_some(programs=programs)
-        state, cycle = torch.stack([self.layout.pack(program) for program in programs]), self._cycle_of_a_run()
+        state, cycle = torch.stack([self.layout.pack(program) for program in programs]), self.fast_cycle()
         counters: list[list[int]] = [[] for _ in programs]
         memories: list[list[Tensor]] = [[] for _ in programs]
         pointers: list[list[Tensor]] = [[] for _ in programs]

@@ -1,12 +1,13 @@
 """FLEQ as a module of torch: a program of matrix functions becomes a transformer that runs it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers.blocks.base import FunctionBlock
 from attention_theory.looped_transformers.fleq.assembler import Value, assemble, with_inputs
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, standard_blocks
@@ -36,6 +37,8 @@ class FleqTransformer(LoopedModule):
         program: gives the size of matrices, and the numbers of cells and instructions; it is run unless another is
             given.
         functions: those that have a block; those of ``program`` unless given.
+        blocks: function blocks in place of the standard ones of ``functions``.
+        pointers: with blocks that move pointers; if the program moves some, unless given.
         heads: ``one`` head a layer where the blocks share theirs, or ``several``, as in the proof of Theorem 2.
         inverse_temperature: multiplies the scores.
         gate: the constant C of the paper, which must exceed the data and costs its rounding error.
@@ -49,6 +52,8 @@ class FleqTransformer(LoopedModule):
         program: FleqProgram,
         *,
         functions: Collection[str] | None = None,
+        blocks: Sequence[FunctionBlock] | None = None,
+        pointers: bool | None = None,
         heads: Heads = "one",
         inverse_temperature: float = 40.0,
         gate: float = 1e3,
@@ -56,10 +61,11 @@ class FleqTransformer(LoopedModule):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         names = program.functions if functions is None else functions
-        blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2)
-        machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads)
+        blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2) if blocks is None else blocks
+        machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads, pointers=pointers)
         super().__init__((layer.module() for layer in machine.transformer.dense), inverse_temperature)
-        self.program, self.functions, self.layout = program, [block.name for block in blocks], machine.layout
+        self.program, self.machine, self.layout = program, machine, machine.layout
+        self.functions = [block.name for block in blocks]
         self.num_tokens, self.embed_dim = machine.layout.columns, machine.layout.rows.size
         self.to(device=device, dtype=dtype)
 

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -9,12 +7,9 @@ from attention_theory.hyper_attention.interactions.flow import (
     drift_of_a_step,
     flow_limit,
     gradient_flow,
-    loss_bound,
-    midway,
 )
 from attention_theory.hyper_attention.interactions.gram import descend, gram_loss, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
-from attention_theory.hyper_attention.interactions.versatility import versatility
 from attention_theory.randomness import generator, normal
 
 SIZE = 3
@@ -56,32 +51,11 @@ def test_codes_at_an_angle_follow_the_flow_in_their_own_coordinates() -> None:
     torch.testing.assert_close(flow.value[-1], (codes @ column).detach(), rtol=1e-2, atol=1e-3)
 
 
-def test_the_loss_stays_below_its_bound() -> None:
-    symbols, gram, target, value = setting()
-    flow = gradient_flow(gram, target, value, end=40.0, records=50)
-    least = versatility(symbols, SIZE).least.min().item()
-    bound = loss_bound(flow.losses[0].item(), value.min().item(), least, len(symbols), flow.times)
-    assert (flow.losses <= bound + 1e-10).all()
-
-
 def test_small_steps_of_descent_follow_the_flow() -> None:
     _, gram, target, value = setting()
     flow = gradient_flow(gram, target, value, end=0.2, records=2)
     steps = descend(gram, target[None], value[None], [(1e-5, 1e-5)], 20_000, record_every=20_000)
     torch.testing.assert_close(steps.score[0], flow.score[-1], rtol=1e-3, atol=1e-4)
-
-
-def test_the_bound_decays_at_the_stated_rate() -> None:
-    times = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    bound = loss_bound(2.0, 0.5, 3.0, 10, times)
-    assert bound.tolist() == [2.0, 2.0 * math.exp(-4 * 0.25 * 9 / 10)]
-
-
-def test_midway_half_of_the_loss_is_lost() -> None:
-    _, gram, target, value = setting()
-    path = gradient_flow(gram, target, value, end=1.0, records=2000)
-    loss = gram_loss(gram, midway(path)[0] * midway(path)[1], target)
-    torch.testing.assert_close(loss, path.losses[0] / 2, rtol=0.05, atol=0)
 
 
 def test_a_step_breaks_the_law_at_second_order_only_with_the_right_gradients() -> None:

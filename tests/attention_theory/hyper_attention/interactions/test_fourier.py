@@ -69,8 +69,3 @@ def test_the_printed_code_has_one_wave_too_short(period: int) -> None:
     assert differing == [period - 2]
     torch.testing.assert_close(math.sqrt(2) * printed[:, -2], correct[:, -2])
     assert printed[:, -2].square().sum().item() == pytest.approx(period / 4)
-
-
-def test_the_ends_of_the_ranges() -> None:
-    assert window_coefficients(2, 0).tolist() == pytest.approx([0.5, 0.5])
-    assert window_coefficients(5, 1).tolist() == pytest.approx([1, 0, 0, 0, 0])  # the window is the whole loop

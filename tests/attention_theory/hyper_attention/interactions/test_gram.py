@@ -1,7 +1,6 @@
 import torch
 from torch import Tensor
 
-from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.gradients import loss_gradients, residuals
 from attention_theory.hyper_attention.interactions.gram import descend, gram_gradients, gram_loss, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
@@ -37,24 +36,6 @@ def test_gram_form_equals_the_form_sample_by_sample() -> None:
     torch.testing.assert_close(by_value, expected_value)
     torch.testing.assert_close(loss, residuals(tokens, targets, score, value).square().sum(dim=1).mean())
     torch.testing.assert_close(gram_loss(gram_tensors(symbols, SIZE), score * value, target), loss)
-
-
-def test_an_orthogonal_embedding_changes_only_the_rates() -> None:
-    symbols, target, _, value = setting()
-    squared, rate, steps = 2.5, 0.002, 20
-    embedding = squared**0.5 * random_orthonormal(SIZE, SIZE, 3)
-    tokens = embedding[symbols]
-    one_hot = torch.eye(SIZE, dtype=torch.float64)[symbols]
-    ones = torch.ones(SIZE, dtype=torch.float64)
-    targets = residuals(one_hot, torch.zeros(symbols.shape, dtype=torch.float64), target, ones)
-    score, vector = torch.zeros(SIZE, SIZE, dtype=torch.float64), torch.linalg.solve(embedding, value)
-    for _ in range(steps):
-        by_score, by_value = loss_gradients(tokens, targets, score, vector)
-        score, vector = score - rate * by_score, vector - rate * by_value
-    rates = [(rate * squared**2, rate * squared)]
-    ours = descend(gram_tensors(symbols, SIZE), target[None], value[None], rates, steps)
-    torch.testing.assert_close(ours.score[0], embedding @ score @ embedding.mT)
-    torch.testing.assert_close(ours.value[0], embedding @ vector)
 
 
 def test_models_are_trained_side_by_side() -> None:

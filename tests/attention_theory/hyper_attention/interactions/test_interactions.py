@@ -7,7 +7,6 @@ from torch import Tensor
 from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
-    counts,
     functional_tensor,
     outputs_from_counts,
     represent,
@@ -41,10 +40,6 @@ def test_interactions_equal_the_double_sum(self_term: bool) -> None:
         torch.testing.assert_close(ours, loop(symbols, effect, weights, self_term))
 
 
-def test_counts_are_exact_and_sum_to_the_length() -> None:
-    assert counts(torch.tensor([[0, 2, 2], [1, 1, 1]]), 4).tolist() == [[1, 0, 2, 0], [0, 3, 0, 0]]
-
-
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 6), length=st.integers(1, 9), features=st.integers(1, 3))
 def test_any_invertible_embedding_represents_any_interaction(seed: int, size: int, length: int, features: int) -> None:
@@ -58,11 +53,6 @@ def test_any_invertible_embedding_represents_any_interaction(seed: int, size: in
     assert (linear_attention(embedding[symbols], score, value) - target).abs().max() < 1e-9
     tensor = functional_tensor(embedding, score, value)
     assert (outputs_from_counts(symbols, tensor) - target).abs().max() < 1e-9
-
-
-def test_unique_sequences_hold_no_symbol_twice() -> None:
-    symbols = sample_sequences(50, 6, 8, seed=0, unique=True)
-    assert counts(symbols, 8).max() == 1
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])

@@ -6,12 +6,9 @@ import torch
 
 from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.interactions.versatility import (
-    _misses_full_rank,
     data_matrix,
     given_second_moment,
     misses_versatility,
-    rank_fails,
-    rank_failure_bound,
     rank_failure_tail,
     uniform_second_moment,
     unique_null_vector,
@@ -36,17 +33,6 @@ def test_ranks_are_exact(samples: int, unique: bool) -> None:
             assert found.least[symbol] == 0
 
 
-def test_a_symbol_in_no_sequence_leaves_nothing_to_see() -> None:
-    found = versatility(torch.tensor([[0, 1], [1, 1], [0, 0]]), 3)
-    assert found.ranks.tolist() == [2, 2, 0]
-    assert found.least.tolist() == [0, 0, 0]
-
-
-def test_the_data_matrix_holds_the_sequences_with_the_symbol() -> None:
-    symbols = torch.tensor([[0, 1], [1, 1], [2, 0]])
-    assert data_matrix(symbols, 0, 3).tolist() == [[1, 1, 0], [1, 0, 1]]
-
-
 def test_unique_tokens_leave_the_null_vector() -> None:
     assert unique_null_vector(1, 3, 4).tolist() == [1, -3, 1]
     symbols = sample_sequences(200, 4, 7, seed=0, unique=True)
@@ -69,19 +55,6 @@ def test_moments_are_those_of_all_sequences(length: int, size: int) -> None:
     of_all, rows = counts(every, size), data_matrix(every, 0, size)
     torch.testing.assert_close(of_all.mT @ of_all / len(every), uniform_second_moment(length, size))
     torch.testing.assert_close(given_second_moment(length, size), rows.mT @ rows / len(rows))
-
-
-def test_full_rank_is_missed_where_a_column_is_a_sum_of_others() -> None:
-    rows = torch.tensor([[[1, 0, 1], [0, 1, 1], [2, 1, 3]], [[1, 0, 1], [0, 1, 1], [2, 1, 2]]], dtype=torch.float64)
-    assert _misses_full_rank(rows).tolist() == [True, False]
-
-
-def test_failures_stay_below_the_bound() -> None:
-    moment = uniform_second_moment(4, 2)
-    for samples in (2, 20, 2000):
-        frequency = rank_fails(500, samples, 4, 2, seed=samples).double().mean().item()
-        assert frequency <= rank_failure_bound(samples, 4, moment)
-    assert rank_failure_bound(10**6, 4, moment) < 1e-9
 
 
 @pytest.mark.parametrize(("samples", "size", "chance"), [(1, 2, 0.5), (7, 3, 0.2), (30, 6, 0.4)])

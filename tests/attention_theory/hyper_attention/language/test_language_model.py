@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 
@@ -10,7 +8,6 @@ from attention_theory.hyper_attention.language.language_model import (
     TABLE_2,
     LanguageModel,
 )
-from attention_theory.randomness import generator
 
 WIDTH, WINDOW = 24, 6
 EVERY = {**TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
@@ -47,26 +44,6 @@ def test_without_attention_a_token_sees_itself_alone() -> None:
     assert model.attention_parameters() == 0
 
 
-def test_the_mean_of_the_past_is_attention_with_scores_of_nought() -> None:
-    mean, attention = BASELINES["mean of the past"](WIDTH), TABLE_1["Self-Attention"](WIDTH)
-    attention.load_state_dict(
-        {
-            **attention.state_dict(),
-            "values.weight": mean.get_parameter("values.weight"),
-            "out.weight": mean.get_parameter("out.weight"),
-        }
-    )
-    torch.nn.init.zeros_(attention.get_parameter("queries.weight"))
-    x = torch.randn(2, WINDOW, WIDTH, generator=generator(0))
-    torch.testing.assert_close(mean(x), attention(x))
-
-
-def test_the_papers_size() -> None:
-    with torch.device("meta"):
-        model = LanguageModel(50257, 256, 768, TABLE_1["Self-Attention"])
-    assert sum(value.numel() for value in model.parameters()) == 45_880_320
-
-
 def test_seed_fixes_the_weights_and_leaves_the_global_generator_alone() -> None:
     torch.manual_seed(3)
     expected = torch.rand(1)
@@ -76,10 +53,3 @@ def test_seed_fixes_the_weights_and_leaves_the_global_generator_alone() -> None:
     tokens = torch.arange(WINDOW)[None]
     assert torch.equal(first(tokens), second(tokens))
     assert not torch.equal(first(tokens), other(tokens))
-
-
-def test_untrained_model_knows_nothing() -> None:
-    model = LanguageModel(64, WINDOW, WIDTH, TABLE_2["HFA_v2"])
-    tokens = torch.randint(64, (50, WINDOW), generator=generator(0))
-    loss = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.roll(1).flatten())
-    assert abs(loss.item() - math.log(64)) < 0.1

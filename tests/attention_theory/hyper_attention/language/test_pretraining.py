@@ -12,10 +12,7 @@ from attention_theory.hyper_attention.language.pretraining import (
     Course,
     Training,
     bigram_loss,
-    evaluate,
-    gaps,
     pretrain,
-    train_table,
     unigram_loss,
 )
 from attention_theory.hyper_attention.language.stacked import StackedModels
@@ -108,41 +105,17 @@ def test_a_step_is_that_of_adamw_on_a_clipped_gradient() -> None:
     assert course.losses[-1] == pytest.approx(loss.item(), abs=1e-5)
 
 
-def test_schedule_rises_then_falls_to_a_tenth() -> None:
-    rates = [SMALL.rate_at(step) for step in range(SMALL.steps)]
-    assert rates[0] == pytest.approx(1e-2 / 6)
-    assert max(rates) == rates[5] == rates[6] == 1e-2
-    assert rates[-1] == pytest.approx(1e-3)
-    assert rates[6:] == sorted(rates[6:], reverse=True)
-
-
-def test_evaluation_does_not_depend_on_the_micro_batch() -> None:
-    inputs, targets = TOKENS.every_window(8, 10)
-    stack = StackedModels([models(seeds=(0, 1))])
-    assert torch.allclose(evaluate(stack, inputs, targets, 3), evaluate(stack, inputs, targets, 10), atol=1e-6)
-
-
-def test_a_table_is_every_model_from_every_seed() -> None:
-    names = ("Self-Attention", "HyperAttention")
-    brief = dataclasses.replace(SMALL, steps=6)
-    table = train_table({name: TABLE_1[name] for name in names}, 12, 1, CYCLE, brief, [0, 1])
-    alone = pretrain_kind(models("HyperAttention", seeds=(1,)), CYCLE, brief, [1])
-    assert table["HyperAttention"][1].losses == pytest.approx(alone[0].losses, abs=1e-4)
-    assert [len(courses) for courses in table.values()] == [2, 2]
-
-
-def ends(*losses: float) -> list[Course]:
-    return [Course([0], [loss], [loss]) for loss in losses]
-
-
-def test_gaps_are_of_pairs() -> None:
-    # far apart from seed to seed, yet 0.1 better from each
-    assert gaps(ends(1.0, 2.0, 3.0), ends(1.1, 2.1, 3.1)) == pytest.approx([-0.1] * 3)
-
-
 def test_counted_tables() -> None:
     tokens = Tokens([np.array([0, 1, 0, 1, 0, 2], dtype=np.uint16)], 3)
     corpus = Corpus(tokens, tokens, "six tokens")
     # 0 was followed by 1, 1, 2 and 1 by 0, 0, each with a share of one more for every token
     share = [3 / 6, 3 / 5, 3 / 6, 3 / 5, 2 / 6]
     assert bigram_loss(corpus, share=1.0) == pytest.approx(-sum(map(math.log, share)) / 5)
+
+
+def test_schedule_rises_then_falls_to_a_tenth() -> None:
+    rates = [SMALL.rate_at(step) for step in range(SMALL.steps)]
+    assert rates[0] == pytest.approx(1e-2 / 6)
+    assert max(rates) == rates[5] == rates[6] == 1e-2
+    assert rates[-1] == pytest.approx(1e-3)
+    assert rates[6:] == sorted(rates[6:], reverse=True)

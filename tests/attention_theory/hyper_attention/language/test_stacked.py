@@ -59,14 +59,6 @@ def _name(key: str) -> str:
     return f"{key}.weight" if key in ("tokens", "positions") else key
 
 
-def test_matrices_decay_and_vectors_do_not() -> None:
-    models = [LanguageModel(11, 7, 24, TABLE_1["Self-Attention"], seed=seed) for seed in range(2)]
-    matrices, vectors = StackedModels([models]).decayed()
-    single = list(models[0].parameters())
-    assert sum(value.numel() for value in matrices) == 2 * sum(value.numel() for value in single if value.ndim > 1)
-    assert sum(value.numel() for value in vectors) == 2 * sum(value.numel() for value in single if value.ndim <= 1)
-
-
 def test_the_models_are_left_as_they_are() -> None:
     model = LanguageModel(11, 7, 24, TABLE_1["HyperAttention"])
     stack = StackedModels([[model]])

@@ -54,16 +54,6 @@ def test_equals_the_loops_of_the_definition(orders: list[int], value_product: bo
     torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
 
 
-def test_order_one_is_torch_attention() -> None:
-    module = layer(12, [1, 1])
-    x = normal(3, 6, 12, seed=1)
-    q, k, v = (
-        project(x).unflatten(-1, (2, 6)).transpose(1, 2) for project in (module.queries, module.keys, module.values)
-    )
-    heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-    torch.testing.assert_close(module(x), module.out(heads.transpose(1, 2).flatten(2)), rtol=0, atol=1e-12)
-
-
 def test_dropout_is_for_training() -> None:
     module, x = layer(8, [2, 2], dropout=0.5), normal(1, 6, 8, seed=0)
     assert not torch.equal(module(x), module(x))

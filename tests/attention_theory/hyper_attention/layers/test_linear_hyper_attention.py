@@ -10,26 +10,14 @@ from attention_theory.hyper_attention.interactions.interactions import aggregate
 from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     factors_of,
-    linear_hyper_attention,
     pair_counts,
     shared_factors_of,
     tensor_from_factors,
     tuple_counts,
     tuple_features,
 )
-from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
 from attention_theory.randomness import normal
-
-
-def test_order_two_is_linear_attention() -> None:
-    tokens, score, value = normal(2, 6, 4, seed=0), normal(4, 4, seed=1), normal(4, 3, seed=2)
-    ours = linear_hyper_attention(tokens, score, value, "all")
-    torch.testing.assert_close(ours, linear_attention(tokens, score, value), rtol=0, atol=1e-11)
-    symbols = sample_sequences(4, 6, 4, seed=3)
-    torch.testing.assert_close(
-        aggregate_tuples(symbols, score, value, "all"), aggregate_interactions(symbols, score, value)
-    )
 
 
 @pytest.mark.parametrize("sum_over", SUMS)

@@ -2,12 +2,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.interactions.flow import conserved, flow_limit, gradient_flow
 from attention_theory.hyper_attention.interactions.gram import gram_gradients
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
-from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, pair_counts
+from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
 from attention_theory.hyper_attention.layers.pair_gram import (
-    four_fold_counts,
     residual_map,
     tuple_gram,
     tuple_versatility,
@@ -33,16 +31,6 @@ def test_residual_map_is_the_derivative_of_the_outputs() -> None:
     torch.testing.assert_close(residual_map(SYMBOLS, SIZE, value), jacobian.flatten(0, 1).flatten(1))
 
 
-def test_flow_ends_at_the_closed_form_and_keeps_the_conserved_quantity() -> None:
-    gram, value = tuple_gram(SYMBOLS, SIZE), normal(SIZE**2, seed=4).abs() + 0.5
-    path = gradient_flow(gram, TARGET, value, end=20.0, tolerance=1e-10)
-    score, end = flow_limit(TARGET, value)
-    assert path.losses[-1] < 1e-16
-    torch.testing.assert_close(path.score[-1], score, rtol=0, atol=1e-7)
-    torch.testing.assert_close(path.value[-1], end, rtol=0, atol=1e-7)
-    torch.testing.assert_close(conserved(path.score, path.value), value.square().expand(200, -1), rtol=0, atol=1e-8)
-
-
 def test_versatility() -> None:
     enough = tuple_versatility(SYMBOLS, SIZE)
     assert enough.ranks.tolist() == [4, 4]
@@ -51,15 +39,6 @@ def test_versatility() -> None:
     assert too_short.ranks.tolist() == [1, 1]
     assert too_short.least.abs().max() < 1e-12
     assert tuple_versatility(torch.zeros(2, 3, dtype=torch.int64), SIZE).ranks.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_four_fold_counts_are_diagonal_pair_counts(seed: int) -> None:
-    symbols = sample_sequences(1, 5, 3, seed=seed)[0]
-    unit = torch.eye(3, dtype=torch.float64)
-    expected = torch.einsum("vs,vg,st->vgst", pair_counts(symbols, 3, "le"), unit, unit)
-    assert torch.equal(four_fold_counts(symbols, 3), expected)
-    assert (four_fold_counts(symbols, 3, "printed") - expected).abs().max() > 0
 
 
 @pytest.mark.parametrize("order", [2, 3, 4, 5])

@@ -79,8 +79,3 @@ def test_weights_at_the_wrong_entity_give_another_function() -> None:
     assert (at_i - coupled_interaction(entities, [head])).abs().max() > 0.1
     expected = torch.stack([by_loops(one, [head], "i") for one in entities])
     torch.testing.assert_close(at_i, expected, rtol=1e-11, atol=1e-11)
-
-
-def test_product_symbols_tell_all_combinations_apart() -> None:
-    every = torch.cartesian_prod(*(torch.arange(size) for size in SIZES))
-    assert product_symbols(every, SIZES).tolist() == list(range(24))

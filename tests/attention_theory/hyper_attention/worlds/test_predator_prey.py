@@ -6,22 +6,17 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
 from attention_theory.hyper_attention.worlds.coupled_features import (
-    block_parameters,
     coupled_interaction,
     embed_features,
     layer_of,
 )
 from attention_theory.hyper_attention.worlds.predator_prey import (
-    DIAGONAL,
-    HUNTER,
     POLICY,
-    PREY,
     RIGHT,
     UP,
     Edges,
     X,
     Y,
-    diagonal_residual,
     feature_sizes,
     meetings,
     sample_worlds,
@@ -58,28 +53,6 @@ def test_the_batched_play_is_the_walk_of_every_entity(edges: Edges, loops: tuple
         assert {(i, j) for i in range(6) for j in range(6) if met[i, j]} == play(world, 5, loops)
 
 
-def test_a_hunter_catches_the_prey_that_crosses_its_way() -> None:
-    hunter = entity(HUNTER, RIGHT, 1, 2)
-    caught = entity(PREY, UP, 4, 5)
-    passed = entity(PREY, UP, 4, 6)
-    world = torch.tensor([hunter, caught, passed])
-    assert simulated_values(world, 9).tolist() == [1.0, -1.0, 0.0]
-
-
-def test_who_met_in_the_past_meets_again_on_the_torus_only() -> None:
-    world = torch.tensor([entity(HUNTER, RIGHT, 4, 5), entity(PREY, UP, 1, 2)])
-    assert meetings(world, 9, "torus")[0, 1]
-    assert not meetings(world, 9, "walls")[0, 1]
-
-
-def test_the_wall_brings_those_together_who_move_alike() -> None:
-    world = torch.tensor([entity(HUNTER, RIGHT, 1, 5), entity(PREY, RIGHT, 7, 5), entity(PREY, RIGHT, 7, 4)])
-    met = meetings(world, 9)
-    assert met[0, 1]
-    assert not met[0, 2]
-    assert not meetings(world, 9, "torus")[0, 1]
-
-
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 8), st.integers(0, 10_000))
 def test_the_heads_and_the_layer_are_the_play(size: int, seed: int) -> None:
@@ -102,24 +75,3 @@ def test_a_world_turned_over_is_played_with_y_up() -> None:
     crossing = (world[:, None, POLICY] == RIGHT) & (world[None, :, POLICY] == UP)
     rising = (world[:, X] + world[:, Y]) % size
     assert torch.equal(met & crossing, (rising[:, None] == rising) & crossing)
-
-
-def test_parameters() -> None:
-    size = 5
-    assert block_parameters(value_heads(size)) == 24 + 5 * size**2
-    assert block_parameters(value_heads(size, "printed")) == 24 + 3 * size**2
-
-
-def test_the_diagonal_is_not_bilinear_but_on_one_cell() -> None:
-    assert diagonal_residual(1) < 1e-12
-    assert diagonal_residual(3) > 0.5
-
-
-def test_the_smallest_world_and_the_range_of_every_feature() -> None:
-    assert feature_sizes(1) == [2, 2, 1, 1, 1]
-    assert sample_worlds(1, 1, 1, 0)[0, 0, 2:].tolist() == [0, 0, 0]
-    assert len(value_heads(1)) == 3
-    drawn = sample_worlds(300, 4, 3, 0).flatten(0, 1)
-    for feature, size in enumerate(feature_sizes(3)):
-        assert set(drawn[:, feature].tolist()) == set(range(size))
-    assert torch.equal(drawn[:, DIAGONAL], (drawn[:, X] - drawn[:, Y]) % 3)

@@ -8,6 +8,7 @@ from attention_theory.certificates import Certificate
 from attention_theory.linear_attention.certified import (
     bounds,
     coefficients,
+    head_counts,
     identities,
     moments,
     small_machines,
@@ -31,6 +32,10 @@ EVERY: dict[str, Callable[[], Certificate]] = {
     "feature map": lambda: identities.certify_feature_map(3, 2),
     "coefficients": lambda: identities.certify_coefficients(3, 2),
     "loops": lambda: identities.certify_loops(2, 2),
+    "symmetric heads": lambda: head_counts.certify_symmetric_heads(2),
+    "symmetric heads, three entries": lambda: head_counts.certify_symmetric_heads(3),
+    "fewest heads": lambda: head_counts.certify_fewest_heads([2, 3, 4]),
+    "four copies": uniqueness.certify_copies,
     "kernel": lambda: identities.certify_kernel(2, 2),
     "memory": lambda: identities.certify_memory(2),
     "prefixes": lambda: identities.certify_prefixes(2, 3),

@@ -37,8 +37,3 @@ def test_two_heads_approach_a_function_and_do_not_compute_it() -> None:
 def test_a_function_of_two_heads_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniqueness, "unattained", lambda nilpotent=1.0: torch.zeros(4, 4, dtype=torch.float64))
     assert uniqueness.certify_no_minimum().outcome != "proved"
-
-
-def test_histories_of_four_copies_are_settled() -> None:
-    certificate = uniqueness.certify_copies()
-    assert certificate.settled, certificate.control

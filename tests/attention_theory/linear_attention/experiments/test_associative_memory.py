@@ -14,15 +14,6 @@ from attention_theory.linear_attention.model.parameters import coefficients, dis
 from attention_theory.numerics import relative_error
 
 
-@pytest.mark.parametrize("law", ["gaussian", "orthogonal"])
-def test_the_teacher_looks_up_and_adds_its_own_token(law: str) -> None:
-    tokens = sample_memories(20, 3, law, seed=0)  # type: ignore[arg-type]
-    query, noise = tokens[:, -1, :3], tokens[:, -1, 3:]
-    own = torch.cat([torch.zeros(20, 3), query.square().sum(dim=1, keepdim=True) * noise], dim=1)
-    assert tokens.shape == (20, 4, 6)
-    assert relative_error(mhla(memory_teacher(3), tokens), printed_labels(tokens) + own) < 1e-12
-
-
 def test_the_query_is_a_key() -> None:
     tokens = sample_memories(50, 4, "gaussian", seed=1)
     same = (tokens[:, :-1, :4] == tokens[:, -1:, :4]).all(dim=2)

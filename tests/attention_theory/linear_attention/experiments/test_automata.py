@@ -12,25 +12,6 @@ from attention_theory.linear_attention.experiments.automata import (
 from attention_theory.randomness import generator
 
 
-@settings(max_examples=30)
-@given(states=st.integers(1, 4), letters=st.integers(1, 4), word=st.integers(1, 5), seed=st.integers(0, 99))
-def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, seed: int) -> None:
-    form = StringForm(states, letters, word)
-    tables, words = form.random_automata(3, seed)
-    strings = form.write(tables, words)
-    assert strings.shape == (3, 5 * states * letters + word + 2 + 5 * word)
-    assert strings.max() < form.vocabulary
-    for string, table, letters_read in zip(strings, tables.tolist(), words.tolist(), strict=True):
-        parts = form.read(string)
-        assert parts.word == letters_read
-        assert parts.table == {(s, w): table[s][w] for s in range(states) for w in range(letters)}
-        state = 0
-        for letter, (before, by, after) in zip(parts.word, parts.history, strict=True):
-            assert (before, by, after) == (state, letter, table[state][letter])
-            state = after
-        assert [int(string[form.prompt + place]) for place in form.state_places] == [one[2] for one in parts.history]
-
-
 def test_other_tables_can_be_shown() -> None:
     form = StringForm(3, 2, 2)
     tables, words = form.random_automata(2, 0)

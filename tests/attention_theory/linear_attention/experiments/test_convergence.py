@@ -39,12 +39,6 @@ def test_settings_at_the_floor_are_equal_and_the_first_is_taken() -> None:
     assert best_settings(above.expand(1, 2, 3), [3e-13, 1e-12]).tolist() == [1, 0]
 
 
-def test_runs_far_below_the_floor_do_not_hide_one_above_it() -> None:
-    errors = torch.tensor([[[1e-10, 1e-13]], [[1e-20, 1e-13]], [[1e-20, 1e-13]]], dtype=torch.float64)
-    assert best_settings(errors, 1e-12).item() == 1
-    assert best_settings(errors, 1e-10).item() == 0
-
-
 @pytest.mark.parametrize("lost", [math.nan, math.inf, _DIVERGED])
 def test_a_setting_that_diverged_once_is_not_taken_though_its_other_runs_are_at_the_floor(lost: float) -> None:
     errors = torch.tensor([[[lost, 1e-2]], [[0.0, 1e-2]], [[0.0, 1e-2]]])

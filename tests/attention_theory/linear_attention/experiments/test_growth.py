@@ -14,15 +14,6 @@ def test_the_bend_is_the_change_of_slope_of_a_parabola(sizes: list[int]) -> None
     assert bend(sizes, 0.25 * places**2 + places).item() == pytest.approx(0.5 * (sizes[-1] - sizes[0]))
 
 
-def test_a_power_law_bends_down_and_what_is_faster_than_an_exponential_up() -> None:
-    of_power, of_exponential, of_factorial = bend(
-        SIZES, torch.stack([2 * PLACES.log(), 0.4 * PLACES, torch.lgamma(PLACES + 1)])
-    )
-    assert of_power < -0.1
-    assert of_exponential.item() == pytest.approx(0, abs=1e-12)
-    assert of_factorial > 0.1
-
-
 def test_the_lines_find_their_own_growth() -> None:
     of_power = growth_line(SIZES, (1 + 2 * PLACES.log()).expand(3, 5), power=True)
     of_exponential = growth_line(SIZES, (1 + 0.4 * PLACES).expand(3, 5), power=False)

@@ -21,14 +21,6 @@ def test_means_of_moments_are_those_of_the_features(width: int, dtype: torch.dty
         torch.testing.assert_close(found[run], features.mT @ features / len(features))
 
 
-def test_symmetric_moments_are_kept_once() -> None:
-    tokens = Tasks.draw(2, 6, 50, [0, 1]).tokens
-    features = certificate_features(tokens.flatten(0, 1), is_causal=True)
-    moments, size = features.mT @ features, features.shape[-1]
-    kept = size * (size + 1) // 2 if torch.equal(moments, moments.mT) else size**2
-    assert SequenceMoments(tokens)._entries.shape == (12, kept)
-
-
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_the_way_back_is_that_of_automatic_differentiation(decay: float) -> None:
     tasks, start = Tasks.draw(3, 12, 20, [5, 6]), students_start(3, [1, 4], [7, 8])

@@ -55,20 +55,6 @@ def test_errors_on_sequences_are_those_of_the_outputs(length: int) -> None:
             torch.testing.assert_close(errors[run, kind], direct, rtol=1e-9, atol=0)
 
 
-def test_students_keep_their_own_number_of_heads() -> None:
-    tasks = Tasks.draw(2, 8, 10, [5])
-    start = students_start(2, [1, 4], [7])
-    trained, _ = train_by_coefficients(start, CoefficientErrors(tasks), batches_of_runs(8, 4, 20, [0]), 0.01)
-    assert trained.values[0, 0, 1:].abs().max() == 0
-    assert trained.queries[0, 0, 1:].abs().max() == 0
-    assert trained.values[0, 1, 1:].abs().min() > 0
-
-
-def test_the_same_student_is_drawn_whatever_follows_it() -> None:
-    first, more = students_start(2, [1], [7]), students_start(2, [1, 4], [7, 8])
-    assert torch.equal(first.values[0, 0, 0], more.values[0, 0, 0])
-
-
 def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_own_scale() -> None:
     data = RunData.draw(2, 3, seed=0, sequences=8, tokens=10, batch=4, passes=3)
     kinds = [(1, 0.01, 1.0), (2, 0.01, 1.0), (2, 0.001, 1.0), (2, 0.01, 0.5)]
@@ -83,11 +69,3 @@ def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_ow
     means = history[..., 1].unflatten(0, (3, 2)).mean(dim=1) / data.tasks.power
     torch.testing.assert_close(found.curves[..., 3], means)
     torch.testing.assert_close(found.heads.values[:, 3], direct.values[:, 1])
-
-
-def test_float32_is_trained_in_and_the_result_is_given_in_float64() -> None:
-    data = RunData.draw(2, 2, seed=0, sequences=8, tokens=10, batch=4, passes=3)
-    single, double = (run_heads(data, [(2, 0.01, 1.0)], dtype) for dtype in (torch.float32, torch.float64))
-    assert single.heads.values.dtype == single.curves.dtype == torch.float64
-    assert torch.equal(single.heads.values, single.heads.values.float().double())
-    torch.testing.assert_close(single.curves, double.curves, rtol=1e-4, atol=0)

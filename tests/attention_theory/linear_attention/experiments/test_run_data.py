@@ -1,15 +1,6 @@
 import torch
 
-from attention_theory.linear_attention.experiments.run_data import RunData, _shuffled_batches, batches_of_runs
-
-
-def test_fewer_runs_are_the_first_ones() -> None:
-    two, three = (RunData.draw(2, runs, seed=5, sequences=8, tokens=6, batch=4, passes=3) for runs in (2, 3))
-    assert torch.equal(two.tasks.tokens, three.tasks.tokens[:2])
-    assert torch.equal(two.tasks.teachers.queries, three.tasks.teachers.queries[:2])
-    assert torch.equal(two.batches, three.batches[:, :2])
-    assert two.seeds == three.seeds[:2]
-    assert len({tuple(one.flatten().tolist()) for one in three.batches.unbind(1)}) == 3
+from attention_theory.linear_attention.experiments.run_data import RunData, _shuffled_batches
 
 
 def test_the_first_runs_alone_and_all_several_times() -> None:
@@ -19,6 +10,7 @@ def test_the_first_runs_alone_and_all_several_times() -> None:
     assert torch.equal(two.tasks.power, three.tasks.power[:2])
     assert torch.equal(two.batches, three.batches[:, :2])
     assert two.seeds == three.seeds[:2]
+    assert len({tuple(one.flatten().tolist()) for one in three.batches.unbind(1)}) == 3
     for half in (slice(3), slice(3, 6)):
         assert torch.equal(twice.tasks.labels[half], three.tasks.labels)
         assert torch.equal(twice.tasks.teachers.values[half], three.tasks.teachers.values)
@@ -44,12 +36,6 @@ def test_passes_and_steps() -> None:
     assert small.batches.shape == (6, 1, 4)
 
 
-def test_no_two_things_are_drawn_from_one_stream() -> None:
-    data = RunData.draw(2, 2, seed=0, sequences=8, tokens=4, batch=4, passes=2)
-    assert not any(torch.equal(data.batches[:, run], _shuffled_batches(8, 4, 4, data.seeds[run])) for run in range(2))
-    assert len(set(data.seeds)) == 2
-
-
 def test_every_pass_sees_every_sequence_once_in_an_order_of_its_own() -> None:
     batches = _shuffled_batches(12, 4, 9, seed=0)
     passes = batches.flatten().unflatten(0, (3, 12))
@@ -66,10 +52,3 @@ def test_a_batch_that_does_not_divide_the_data_runs_on_into_the_next_pass() -> N
 def test_a_batch_larger_than_the_data_is_all_of_it_several_times() -> None:
     for step in _shuffled_batches(8, 32, 3, seed=0):
         assert torch.equal(step.bincount(), torch.full((8,), 4))
-
-
-def test_runs_have_batches_of_their_own() -> None:
-    batches = batches_of_runs(8, 4, 6, [1, 2])
-    assert batches.shape == (6, 2, 4)
-    assert torch.equal(batches[:, 1], _shuffled_batches(8, 4, 6, 2))
-    assert not torch.equal(batches[:, 0], batches[:, 1])

@@ -37,12 +37,6 @@ def test_the_gaussian_nodes_have_gaussian_moments() -> None:
     assert torch.allclose(torch.tensor(moments), torch.tensor([1.0, 0, 1, 0, 3, 0, 15, 0]), atol=1e-12)
 
 
-def test_gaussian_entries_in_closed_form() -> None:
-    for tokens in (2, 3, 5):
-        moment = EntryDistribution.gaussian().second_moment(3, tokens)
-        assert torch.linalg.eigvalsh(moment)[0].item() == pytest.approx(tokens - 1, abs=1e-12)
-
-
 def test_linear_feature_by_hand() -> None:
     """Entries 0 or 2 with even chances, so m_2 is 2, m_4 is 8 and an entry counts with its square."""
     square, with_single = EntryDistribution.uniform(0.0, 2.0).linear_feature_moments(3)

@@ -3,10 +3,10 @@ import torch
 from torch import Tensor
 
 from attention_theory.linear_attention.learning.kernel import kernel, kernel_fit
-from attention_theory.linear_attention.learning.learned_machine import _prefix_kernel, _sectors, learn_runs
+from attention_theory.linear_attention.learning.learned_machine import learn_runs
 from attention_theory.linear_attention.learning.regression import learn, least_squares
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
-from attention_theory.linear_attention.model.features import certificate_features, cubic_features, psi
+from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
@@ -22,31 +22,6 @@ def automata(runs: int, seed: int) -> tuple[AutomatonExecutor, Tensor]:
     tables = torch.randint(2, (runs, 2, 2), generator=source)
     words, starts = torch.randint(2, (runs, 2), generator=source), torch.randint(2, (runs,), generator=source)
     return task, task.run(task.prompts(tables, words, starts))
-
-
-def test_the_kernel_is_the_inner_product_of_the_features() -> None:
-    left, right = gaussian(5, 4, 3, 0), gaussian(6, 2, 3, 1)
-    expected = cubic_features(left).flatten(1) @ cubic_features(right).flatten(1).mT
-    assert relative_error(kernel(left, right), expected) < 1e-13
-
-
-def test_every_prefix_is_an_input_of_its_own() -> None:
-    left, right = gaussian(3, 5, 2, 0), gaussian(4, 6, 2, 1)
-    left[:, 1, 0] = 0
-    found = _prefix_kernel(left, right, [2, 5], [1, 4, 6]).unflatten(1, (4, 3)).unflatten(0, (3, 2))
-    for i, length in enumerate((2, 5)):
-        for j, other in enumerate((1, 4, 6)):
-            assert relative_error(found[:, i, :, j], kernel(left[:, :length], right[:, :other])) < 1e-13
-
-
-def test_sectors_do_not_meet() -> None:
-    task, runs = automata(12, 1)
-    parts = _sectors(runs, task.prompt_tokens)
-    assert sorted(length for part in parts for length in part) == list(range(task.prompt_tokens, runs.shape[1]))
-    assert len(parts) > 1
-    for number, part in enumerate(parts):
-        for other in parts[:number]:
-            assert not _prefix_kernel(runs, runs, part, other).any()
 
 
 @pytest.mark.parametrize("samples", [4, 40])
@@ -86,11 +61,3 @@ def test_learned_from_runs_as_by_the_features() -> None:
     for length in range(first, runs.shape[1]):
         expected = cubic_features(runs[12:, :length]).flatten(1) @ explicit.mT
         assert (model(runs[12:, :length]) - expected).abs().max() < 1e-10
-
-
-def test_the_rank_is_that_of_the_second_moment() -> None:
-    inputs = torch.cat([gaussian(6, 3, 2, 0)] * 2)
-    fit = kernel_fit(kernel(inputs, inputs), torch.ones(12, 1, dtype=torch.float64))
-    assert fit.rank == torch.linalg.matrix_rank(certificate_features(inputs)) == psi(2)
-    assert fit.smallest > 1e-6
-    assert fit.dropped < 1e-12

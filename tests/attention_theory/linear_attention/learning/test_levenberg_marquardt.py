@@ -1,10 +1,8 @@
-import torch
-
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
-from attention_theory.linear_attention.model.parameters import coefficients, distance
+from attention_theory.linear_attention.model.parameters import distance
 from attention_theory.randomness import normal
 
 
@@ -30,13 +28,3 @@ def test_losses_are_those_of_the_heads_and_never_below_least_squares() -> None:
         assert (fits.losses > least - 1e-12).all()
     # With d² heads every matrix can be had.
     assert abs(fits.losses.min() - least) < 1e-12
-
-
-def test_the_end_is_a_stationary_point() -> None:
-    tokens, labels = normal(50, 3, 2, seed=0), normal(50, 2, seed=1)
-    features = certificate_features(tokens)
-    fits = fit_many(features, labels, random_heads(1, 2, seed=4, models=(3,)), steps=300)
-    values = fits.heads.values.clone().requires_grad_()
-    predictions = coefficients(Heads(values, fits.heads.queries)) @ features.mT
-    (gradient,) = torch.autograd.grad((predictions - labels.mT).square().sum(), values)
-    assert gradient.abs().max() < 1e-5

@@ -37,10 +37,6 @@ def test_a_step_costs_what_is_counted(width: int) -> None:
     assert counter.get_total_flops() == 2 * step  # a multiplication and an addition each
 
 
-def test_before_any_step_there_are_the_features_alone() -> None:
-    assert descent_multiplications(10, 3, 5, 0) == 10 * (9 * 5 + 27)  # the second moment, and its products with a token
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 1e-2, 1e-4])
 def test_steps_are_those_of_the_loop(epsilon: float) -> None:
     tokens, labels = normal(40, 3, 2, seed=0) / 2, normal(40, 2, seed=1)

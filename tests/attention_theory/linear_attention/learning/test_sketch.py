@@ -1,16 +1,12 @@
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from attention_theory.linear_attention.learning.sketch import (
-    _independent_columns,
-    _sparse_embedding,
     sketched_multiplications,
     sketched_regression,
     sketched_steps,
 )
-from attention_theory.linear_attention.model.features import certificate_features, psi
+from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
 
@@ -28,15 +24,6 @@ def excesses(features: torch.Tensor, labels: torch.Tensor, rows: torch.Tensor) -
     sized = features / features.norm(dim=0)
     best = sized @ torch.linalg.lstsq(sized, labels, driver="gelsd").solution
     return (features @ rows.mT - best).square().sum(dim=-1).mean(dim=-1)
-
-
-def test_the_embedding_keeps_norms_within_a_factor_and_means_exactly() -> None:
-    features, _ = badly_scaled()
-    kept = torch.linalg.qr(features).Q
-    values = torch.linalg.svdvals(_sparse_embedding(kept, 4 * psi(3), 4, seed=0))
-    assert 0.5 < values.min() < values.max() < 2
-    single = _sparse_embedding(features[:1], 8, 4, seed=1)
-    assert relative_error(single.square().sum(dim=0), features[0].square()) < 1e-12
 
 
 def test_conjugate_gradients_arrive_within_their_steps_whatever_the_scaling() -> None:
@@ -79,20 +66,6 @@ def test_dependent_features_are_left_out_and_the_fit_is_the_best(scale: float) -
     left_out = sorted(set(range(18)) - set(found.columns.tolist()))
     assert found.coefficients[..., left_out].abs().max() == 0
     assert excesses(features, labels, found.coefficients)[-1] <= 1e-8
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 10_000), st.integers(1, 5), st.integers(0, 3))
-def test_independent_columns_span_the_others_whatever_their_scales(seed: int, rank: int, nothing: int) -> None:
-    scales = 10.0 ** normal(7, seed=seed).mul(4)
-    matrix = normal(20, rank, seed=seed + 1) @ normal(rank, 7, seed=seed + 2) * scales
-    matrix[:, :nothing] = 0
-    kept = _independent_columns(matrix)
-    assert len(kept) == min(rank, 7 - nothing)
-    assert kept.tolist() == sorted(kept.tolist())
-    rest = matrix / matrix.norm(dim=0).clamp(min=1e-300)
-    basis = torch.linalg.qr(rest[:, kept]).Q
-    assert (rest - basis @ (basis.mT @ rest)).abs().max() < 1e-8
 
 
 def test_what_is_counted() -> None:

@@ -41,21 +41,3 @@ def test_the_lookups_do_what_the_conditions_do(cases: int) -> None:
         run = program.read(program.run_heads([prompt], cases + 1))
         assert run == program.run([prompt], cases + 1)
         assert run[-1].get("x'.0") == expected.get("x'")
-
-
-def test_nothing_is_carried_in_print() -> None:
-    """The second case and the letter are read from a token that does not have them."""
-    program = if_then_program(1, 2, 3, 2, form="printed")
-    run = program.read(program.run_heads([if_then_prompt([0], [0, 1], [1, 0])], 3))
-    assert run[1] == {"position": 1, "s0.0": 0, "s1.0": 1}
-    assert run[2] == {"position": 2}
-    assert run[3] == {"position": 3}
-
-
-def test_blocks_in_turn_need_rows_of_their_own() -> None:
-    prompt = if_then_prompt([0, 1], [0, 1], [1, 0])
-    program, shared = if_then_program(2, 2, 2, 2), if_then_program(2, 2, 2, 2, rows="shared")
-    run = program.read(program.run_heads([prompt], 6))
-    assert run[3]["x'.0"] == 1
-    assert run[6]["x'.1"] == 0
-    assert shared.run_heads([prompt], 6)[6, shared.rows["x'.1"]].tolist() == [2, 0]

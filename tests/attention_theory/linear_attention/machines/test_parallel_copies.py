@@ -7,14 +7,12 @@ from attention_theory.linear_attention.machines.parallel_copies import (
     automaton_head,
     automaton_prompt,
     copies,
-    idle_design,
     idle_rows,
     in_copy,
 )
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.model.autoregression import autoregress
-from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.validation import ParameterError
 
@@ -37,22 +35,6 @@ def test_the_active_copy_does_not_see_the_idle_ones(active: int) -> None:
         together = layer.run(in_copy(prompt, active, *noise)[None], steps)[0]
         own = together[:, active * machine.width : (active + 1) * machine.width]
         assert torch.equal(own[1:], history)
-
-
-def test_four_copies_pass_the_certificate_and_three_do_not() -> None:
-    prompt = automaton_prompt(torch.tensor([0]), 0)
-    ranks = {}
-    for count in (3, 4):
-        numbers = idle_design(2 * (count - 1))
-        tokens = torch.cat([in_copy(prompt, active, *numbers) for active in range(count)])
-        ranks[count] = torch.linalg.matrix_rank(certificate_features(tokens)).item()
-    assert ranks[4] == psi(8)
-    assert ranks[3] < psi(6)
-
-
-def test_a_prompt_without_tokens_is_refused() -> None:
-    with pytest.raises(ParameterError, match="prompt"):
-        in_copy(torch.zeros(0, 2), 0, torch.zeros(6), torch.zeros(6))
 
 
 def test_idle_rows_are_those_of_the_other_copies() -> None:

@@ -1,8 +1,6 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from attention_theory.linear_attention.machines.programs import (
     AmbiguousLookup,
@@ -22,28 +20,6 @@ def table_program(query: list[int], write: list[int]) -> LookupProgram:
 
 def run_compiled(program: LookupProgram, prompt: list[Token], steps: int, form: Form = "correct") -> list[Token]:
     return program.read(program.run_heads(prompt, steps, form))
-
-
-@settings(max_examples=30)
-@given(
-    query=st.permutations(range(4)).map(lambda order: list(order)[:3]),
-    write=st.lists(st.integers(0, 1), min_size=5, max_size=5),
-    values=st.lists(st.integers(0, 4), min_size=4, max_size=4),
-    source=st.integers(0, 2),
-)
-def test_a_compiled_lookup_does_what_the_program_does(
-    query: list[int], write: list[int], values: list[int], source: int
-) -> None:
-    program = table_program(query, write)
-    prompt: list[Token] = [{"key": key, "value": value} for key, value in enumerate(values)] + [{"source": source}]
-    assert run_compiled(program, prompt, 1) == program.run(prompt, 1)
-
-
-def test_the_printed_placement_reads_the_wrong_rows() -> None:
-    program = table_program([0, 1, 2], [0, 1, 0, 1, 0])
-    prompt: list[Token] = [{"key": 0, "value": 3}, {"source": 0}]
-    assert program.run(prompt, 1)[-1] == {"destination": 1}
-    assert run_compiled(program, prompt, 1, form="printed")[-1] == {}
 
 
 def test_copies_and_positions() -> None:

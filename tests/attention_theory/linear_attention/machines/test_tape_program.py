@@ -39,13 +39,3 @@ def test_each_fault_does_what_it_says() -> None:
     assert new_tape(one_rule(RIGHT), tape, "printed", ["letter read from the table"])[2] == Cell(0)
     assert new_tape(one_rule(RIGHT), tape, "printed", ["no branch for other cells"])[0] == Cell()
     assert new_tape(one_rule(RIGHT), tape, form="printed") != right
-
-
-def test_printed_copies_fail_from_the_second_step_on() -> None:
-    tape = [Cell(0), Cell(0, 0), Cell(0), Cell(0)]
-    right = run_blocks(one_rule(RIGHT), tape, 2)
-    assert right[2] == [Cell(0), Cell(1), Cell(1), Cell(0, 0)]
-    loaded = run_blocks(one_rule(RIGHT), tape, 2, form="printed", faults=["copies read s0"])
-    assert loaded[1] == right[1]
-    assert loaded[2] == right[1]
-    assert run_blocks(one_rule(RIGHT), tape, 1, form="printed", faults=["offsets count tokens"])[1] != right[1]

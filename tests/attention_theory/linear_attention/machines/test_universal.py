@@ -25,7 +25,10 @@ def compare(
     seed=st.integers(0, 999),
 )
 def test_every_machine_runs_exactly(states: int, letters: int, window: int, steps: int, seed: int) -> None:
-    compared, history = compare(UniversalMachine(states, letters, window, steps), 3, seed)
+    universal = UniversalMachine(states, letters, window, steps)
+    assert universal.width == universal.width_formula(states, letters, window, steps)
+    assert len(universal.heads) == universal.heads_formula(letters, window, steps)
+    compared, history = compare(universal, 3, seed)
     assert compared.exact.all()
     assert set(history.unique().tolist()) <= {0, 1}
 

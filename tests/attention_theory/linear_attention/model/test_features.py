@@ -10,7 +10,6 @@ from attention_theory.linear_attention.model.features import (
     psi,
 )
 from attention_theory.linear_attention.model.literal import cubic_features_by_loops
-from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
 
 
@@ -45,11 +44,3 @@ def test_psi_counts_the_distinct_features(width: int, expected: int) -> None:
     assert certificate_features(integers(1, 2, width, seed=0)).shape == (1, expected)
     j, k = pairs(width)
     assert len({(int(a), int(b)) for a, b in zip(j, k, strict=True)}) == len(j) == width * (width + 1) // 2
-
-
-@pytest.mark.parametrize("width", [2, 3, 4])
-def test_features_span_everything_from_two_tokens_on(width: int) -> None:
-    samples = 2 * psi(width)
-    for tokens, rank in [(1, math.comb(width + 2, 3)), (2, psi(width)), (5, psi(width))]:
-        matrix = certificate_features(integers(samples, tokens, width, seed=tokens)).long()
-        assert modular_rank(matrix) == rank

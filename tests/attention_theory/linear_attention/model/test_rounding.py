@@ -5,18 +5,7 @@ from hypothesis import strategies as st
 
 from attention_theory.encodings import one_hot
 from attention_theory.linear_attention.model.rounding import round_letter, round_token, worst_error
-from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
-
-
-@given(letters=st.integers(2, 6), norm=st.floats(0.0, 0.999), seed=st.integers(0, 999))
-def test_small_errors_are_undone(letters: int, norm: float, seed: int) -> None:
-    source = generator(seed)
-    tokens = torch.cat([one_hot(letters), torch.zeros(1, letters, dtype=torch.float64)])
-    noise = normal(*tokens.shape, seed=source)
-    noise /= noise.norm(dim=1, keepdim=True)
-    assert torch.equal(round_token(tokens + noise * (norm / 4) ** 0.5, [torch.arange(letters)]), tokens)
-    assert torch.equal(round_letter(tokens[:-1] + noise[:-1] * (norm / 2) ** 0.5), tokens[:-1])
 
 
 def test_the_bounds_are_sharp() -> None:

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.blocks.barron import (
-    Element,
     bump,
     bump_constant,
     bump_magnitude,
@@ -28,16 +27,6 @@ def test_the_greedy_fit_stays_in_the_hull_and_improves() -> None:
     assert all(fit.gamma.abs().sum() <= 2 * constant + 1e-12 for fit in fits)
     assert fits[1].root_mean_square < fits[0].root_mean_square / 2
     assert all(fit.root_mean_square <= fit.largest for fit in fits)
-
-
-def test_the_ends_of_the_dictionary() -> None:
-    for sign in (-1.0, 1.0):
-        element = Element(gamma=sign, a=sign, b=sign, tau=0.0, constant=0.5)
-        assert element(torch.ones(())).item() == sign / 2
-    assert Element(gamma=0.0, a=0.0, b=0.0, tau=1.0, constant=0.0)(torch.ones(())).item() == 0
-    assert Element(gamma=1.0, a=0.5, b=0.5, tau=2.0, constant=1.0)(torch.ones(())).item() == pytest.approx(
-        1 / (1 + math.exp(-2))
-    )
 
 
 def test_a_bump_is_zero_in_its_middle_and_falls_to_minus_one() -> None:

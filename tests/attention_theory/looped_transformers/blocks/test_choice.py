@@ -46,15 +46,6 @@ def test_the_selector_chooses_the_function() -> None:
     assert (sizes.layers, sizes.heads) == (3, 5)
 
 
-def test_a_mixed_selector_mixes_the_parameters() -> None:
-    choice = block()
-    a, b = operands([0.5, 0.5])
-    mixed = choice.reference(a, b)[:, 0, 0]
-    slopes, shifts, heights = choice.a[:2].mean(0), choice.b[:2].mean(0), choice.c[:2].mean(0)
-    assert (mixed - (a[:, :, 0] @ slopes.mT + shifts).sigmoid() @ heights).abs().max() < 1e-13
-    assert (run_block(choice, a, b).result[:, 0, 0] - mixed).abs().max() < 1e-13
-
-
 def test_more_functions_than_a_column_holds_are_refused() -> None:
     a, b = operands([1.0])
     with pytest.raises(ParameterError, match="functions"):

@@ -23,9 +23,3 @@ def test_a_column_a_term_makes_the_sum(size: int) -> None:
     assert run.result[:, :, 1:].abs().max() < 1e-30
     sizes = summarise(run.machine)
     assert (sizes.layers, sizes.heads) == (2, 1)
-
-
-def test_it_needs_the_true_number_of_columns() -> None:
-    function, a = root_sigmoids(0.25, 4.0), numbers(4)
-    wrong = run_block(ColumnSumBlock("root", function), a, a, columns=12).result
-    assert (wrong[:, 0, 0] - function(a[:, 0, 0])).abs().max() > 1e-2

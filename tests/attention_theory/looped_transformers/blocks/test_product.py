@@ -30,20 +30,6 @@ def test_two_heads_take_the_square_away() -> None:
     assert errors[1] < 1e-2 * errors[0]
 
 
-def test_keeping_the_wrong_rows_gives_another_product() -> None:
-    a, b = normal(2, 3, 4, 4, seed=0)
-    assert (run_block(ProductBlock(product="ba", kept="b"), a, b).result - b.mT @ a).abs().max() < 1e-4
-    assert (run_block(ProductBlock(product="ba", kept="a"), a, b).result - a.mT @ a).abs().max() < 1e-4
-
-
-def test_the_first_product_over_the_ones_is_right_and_the_ones_are_gone() -> None:
-    a, b = normal(2, 3, 4, 4, seed=0)
-    block = ProductBlock(slope=1e-5, form="printed")
-    run = run_block(block, a, b)
-    assert (run.result - a.mT @ b).abs().max() < 1e-3
-    assert (run.rows.of(run.state, "mul ones")[..., 8:16, :] - 1).abs().max() > 1e3
-
-
 def test_the_softmax_entry_and_its_quotient() -> None:
     scores = 1e-3 * normal(8, seed=3)
     printed = divided_entry(scores, 20.0, "printed")

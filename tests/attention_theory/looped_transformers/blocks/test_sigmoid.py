@@ -3,7 +3,6 @@ import torch
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.sigmoid import (
     ColumnSigmoidBlock,
-    RowSigmoidBlock,
     SigmoidSum,
     SigmoidSumBlock,
     sharp_steps,
@@ -28,12 +27,6 @@ def test_a_sum_of_sigmoids_block_equals_the_sum() -> None:
 def test_sharp_steps_rise_at_their_knots() -> None:
     function = sharp_steps(torch.tensor([1.0, 2.0]).double(), torch.tensor([1.0, 1.0]).double(), 200.0)
     assert torch.allclose(function(torch.tensor([0.5, 1.5, 3.0]).double()), torch.tensor([0.0, 1.0, 2.0]).double())
-
-
-def test_a_row_sigmoid_needs_the_true_number_of_columns() -> None:
-    a, b = normal(2, 3, 4, 4, seed=0)
-    wrong = run_block(RowSigmoidBlock(), a, b, columns=12).result
-    assert (wrong[:, 0] - a[:, 0].sigmoid()).abs().max() > 1e-2
 
 
 def test_a_column_sigmoid_takes_every_entry() -> None:

@@ -50,13 +50,6 @@ def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> 
     assert (sums - sigmoids.sum(-1, keepdim=True)).abs().max() < 1e-12
 
 
-def test_the_first_layer_turns_the_input_of_the_corollary_into_that_of_the_lemma() -> None:
-    x = normal(4, 2, seed=0)
-    head = OneHead(torch.ones(3, 2, dtype=torch.float64))
-    copied = head.machine.dense[0](head.start(x), head.inverse_temperature)
-    assert torch.allclose(copied, head.start(x, copies=True), rtol=0, atol=1e-14)
-
-
 def test_without_the_empty_column_every_sigmoid_is_one() -> None:
     a = normal(4, 2, seed=0)
     assert torch.allclose(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from attention_theory.looped_transformers.certified.compiler import certify_rules
-from attention_theory.looped_transformers.compiler import subleq
+from attention_theory.looped_transformers.compiler import fleq, subleq
+from attention_theory.looped_transformers.compiler.program import Target
 from attention_theory.validation import ParameterError
 
 
@@ -18,13 +19,23 @@ def rules() -> Iterator[dict[str, str]]:
     subleq.RULES.update(kept)
 
 
-def test_every_rule_is_proved() -> None:
-    assert certify_rules(4).settled
+@pytest.mark.parametrize("target", ["subleq", "fleq"])
+def test_every_rule_is_proved(target: Target) -> None:
+    assert certify_rules(6, target).settled
 
 
 @pytest.mark.slow
-def test_every_rule_is_proved_for_eight_bits() -> None:
-    assert certify_rules(8).settled
+@pytest.mark.parametrize("target", ["subleq", "fleq"])
+def test_every_rule_is_proved_for_eight_bits(target: Target) -> None:
+    assert certify_rules(8, target).settled
+
+
+@pytest.mark.parametrize(("name", "other"), [("add", "sub"), ("mul", "add"), ("floordiv", "mod"), ("le", "lt")])
+def test_a_wrong_block_is_refuted(monkeypatch: pytest.MonkeyPatch, name: str, other: str) -> None:
+    for table in ("_OPERATORS", "_RELATIONS"):
+        blocks = {sign: other if block == name else block for sign, block in vars(fleq)[table].items()}
+        monkeypatch.setattr(fleq, table, blocks)
+    assert not certify_rules(4, "fleq").settled
 
 
 @pytest.mark.parametrize(

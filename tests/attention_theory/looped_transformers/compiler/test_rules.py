@@ -1,11 +1,14 @@
-"""Every rule that makes SUBLEQ of an instruction, for all values of four bits, and with one cell in two places."""
+"""Every rule that lowers an instruction, for all values of four bits, and with one cell in two places."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 
+from attention_theory.looped_transformers.blocks.integers import integer_blocks
+from attention_theory.looped_transformers.compiler import fleq, subleq
 from attention_theory.looped_transformers.compiler.code import (
     OPERATORS,
     RELATIONS,
@@ -23,9 +26,12 @@ from attention_theory.looped_transformers.compiler.code import (
     Store,
     interpret,
 )
-from attention_theory.looped_transformers.compiler.subleq import lower
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS
+from attention_theory.looped_transformers.fleq.language import interpret as interpret_fleq
 
 BITS, VALUES = 4, range(-8, 8)
+Run = Callable[[dict[str, int]], dict[str, Any]]
+BLOCKS = FUNCTIONS | {block.name: block.reference for block in integer_blocks(BITS)}
 
 
 def check(instructions: Sequence[Instruction], **free: int) -> None:
@@ -34,10 +40,22 @@ def check(instructions: Sequence[Instruction], **free: int) -> None:
     code = Code(
         (*instructions, Stop(None, 0)), cells, {"xs": (5, -8, 7)}, tuple(free), "d", {name: name for name in cells}
     )
-    lowered = lower(code, BITS)
+    runs = by_subleq(code), by_fleq(code)
     for values in product(VALUES, repeat=len(free)):
         inputs = dict(zip(free, values, strict=True))
-        program, place = lowered.program.with_inputs(inputs), 0
+        wanted = interpret(code, BITS, inputs, 100)
+        for run in runs:
+            found = run(inputs)
+            assert [found[name] for name in "abd"] == [[wanted.cells[name]] for name in "abd"]
+            assert found.get("xs", [5, -8, 7]) == wanted.blocks["xs"]
+
+
+def by_subleq(code: Code) -> Run:
+    """Runs of the SUBLEQ program: what it leaves in each name."""
+    lowered = subleq.lower(code, BITS).program
+
+    def run(inputs: dict[str, int]) -> dict[str, Any]:
+        program, place = lowered.with_inputs(inputs), 0
         memory = list(program.memory)
         for _ in range(2000):
             if place == program.end:
@@ -45,11 +63,26 @@ def check(instructions: Sequence[Instruction], **free: int) -> None:
             a, b, c = program.code[place]
             memory[b] = (memory[b] - memory[a] + 8) % 16 - 8
             place = c if memory[b] <= 0 else place + 1
-        wanted = interpret(code, BITS, inputs, 100)
-        found: dict[str, Any] = {name: memory[block.start : block.stop] for name, block in program.blocks.items()}
         assert place == program.end
-        assert [found[name] for name in "abd"] == [[wanted.cells[name]] for name in "abd"]
-        assert found.get("xs", [5, -8, 7]) == wanted.blocks["xs"]
+        return {name: memory[block.start : block.stop] for name, block in program.blocks.items()}
+
+    return run
+
+
+def by_fleq(code: Code) -> Run:
+    """Runs of the FLEQ program, by its interpreter."""
+    program = fleq.lower(code, BITS).program
+
+    def run(inputs: dict[str, int]) -> dict[str, Any]:
+        memory = program.memory.clone()
+        for name, value in inputs.items():
+            memory[program.addresses[name], 0] = value
+        ended = interpret_fleq(replace(program, memory=memory), 100, BLOCKS)
+        assert ended.halted
+        numbers = ended.memory[:, 0].tolist()
+        return {name: numbers[start : start + (3 if name == "xs" else 1)] for name, start in program.addresses.items()}
+
+    return run
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -9,9 +9,9 @@ from attention_theory.looped_transformers.fleq.language import (
     FleqProgram,
     Instruction,
     PointerMove,
-    _moved,
     addresses,
     interpret,
+    moved,
 )
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
@@ -79,7 +79,7 @@ def test_moves_of_what_is_not_there_are_refused() -> None:
         with pytest.raises(ParameterError, match=r"code must move addresses of instructions \[2\] .* at 0"):
             FleqProgram((move, PointerMove(2, "b"), halt), memory, {}, {})
     with pytest.raises(TypeError, match="pointer move"):
-        _moved(PointerMove(2, "b"), PointerMove(2, "a"))
+        moved(PointerMove(2, "b"), PointerMove(2, "a"))
 
 
 def test_several_addresses_move_at_once() -> None:

@@ -1,6 +1,4 @@
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.machine.codes import (
@@ -11,24 +9,8 @@ from attention_theory.looped_transformers.machine.codes import (
 )
 
 
-@given(st.integers(2, 40), st.data())
-def test_twos_complement_round_trip(bits: int, data: st.DataObject) -> None:
-    value = data.draw(st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
-    code = to_bits(value, bits)
-    assert from_bits(code, signed=True) == value
-    assert (code[-1] == 1) == (value < 0)
-    assert from_bits(code, signed=True, form="printed") != value
-
-
 def test_codes_are_the_core_s_with_the_lowest_bit_first() -> None:
     assert torch.equal(position_codes(13), sign_code(13).flip(-1))
-
-
-@given(st.integers(1, 5000))
-def test_address_bits_are_the_least(columns: int) -> None:
-    bits = address_bits(columns)
-    assert columns <= 2**bits
-    assert bits == 1 or columns > 2 ** (bits - 1)
 
 
 def test_one_bit_and_sixty_two() -> None:

@@ -1,10 +1,8 @@
-import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.randomness import normal
 from attention_theory.rows import Rows, combine, moves
-from attention_theory.validation import ParameterError
 
 
 def as_printed(layer: Layer, columns: torch.Tensor, inverse_temperature: float) -> torch.Tensor:
@@ -40,14 +38,6 @@ def test_a_layer_is_equations_1a_and_1b() -> None:
     torch.testing.assert_close(ours, as_printed(layer, state.T, 0.7).T, rtol=1e-13, atol=1e-13)
 
 
-def test_batches_are_run_one_by_one() -> None:
-    rows, layer = example()
-    machine = LoopedTransformer(rows, [layer, layer])
-    states = normal(3, 4, rows.size, seed=1)
-    alone = torch.stack([machine.run(state, 2, 1.0) for state in states])
-    torch.testing.assert_close(machine.run(states, 2, 1.0), alone, rtol=1e-13, atol=1e-13)
-
-
 def test_an_empty_layer_is_the_identity_bit_for_bit() -> None:
     rows = Rows(data=5)
     layer = Layer(rows, "nothing")
@@ -71,15 +61,3 @@ def test_hardmax_shares_ties_evenly() -> None:
     rows.of(state, "data")[:, 0] = torch.tensor([2.0, 4.0, 8.0])
     attended = layer.dense.attend(state, 1.0, "hardmax")
     assert rows.of(attended, "copy")[:, 0].tolist() == [3.0, 3.0, 8.0]
-
-
-def test_keys_and_queries_must_match() -> None:
-    rows = Rows(data=2)
-    with pytest.raises(ParameterError, match="queries"):
-        Layer(rows, "bad").head("bad", keys=combine(rows["data"]), queries=[{0: 1.0}], values=[])
-
-
-def test_dtype_is_that_of_the_matrices() -> None:
-    rows, layer = example()
-    machine = LoopedTransformer(rows, [layer], dtype=torch.float32)
-    assert machine.cycle(torch.zeros(2, rows.size), 1.0).dtype == torch.float32

@@ -1,11 +1,8 @@
-from itertools import pairwise
-
-import numpy as np
 import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
-from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers, _Known, _runs, _Units
+from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
 from attention_theory.looped_transformers.subleq.language import interpret, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
@@ -58,35 +55,3 @@ def test_what_a_column_got_before_it_gets_again_only_if_it_reads_the_same() -> N
     sparse = SparseLayers(machine, 1.0)
     for one in (state, changed, state, alike, changed, state[:1], torch.zeros_like(state)):
         torch.testing.assert_close(sparse.cycle(one), machine.cycle(one, 1.0), rtol=0, atol=1e-14)
-
-
-def test_partners_are_copied_where_they_are_all_that_a_column_sees() -> None:
-    """A sharp softmax, where the mean is one value, and a blunt one, where it is none of them."""
-    draws = torch.Generator().manual_seed(0)
-    codes = torch.eye(5, dtype=torch.float64)[[4, 0, 1, 3, 2]].expand(2, -1, -1).numpy()
-    values = torch.randn(2, 5, 3, dtype=torch.float64, generator=draws).numpy()
-    for sharpness in (60.0, 1.0):
-        known = _Known(sharpness * codes, codes, 1)
-        assert (known.partner is None) == (sharpness == 1.0)
-        scores = torch.from_numpy(sharpness * codes @ codes.swapaxes(-1, -2))
-        literal = scores.softmax(dim=-1) @ torch.from_numpy(values)
-        means = np.empty((2, 4, 3))
-        known.fill(means, sharpness * codes, codes, values)
-        torch.testing.assert_close(torch.from_numpy(means), literal[:, 1:], rtol=0, atol=1e-15)
-
-
-def test_runs_are_the_numbers() -> None:
-    for rows in ([], [3], [0, 1, 2], [0, 2, 3, 7], [1, 3, 5]):
-        runs = _runs(rows)
-        assert [row for run in runs for row in range(run.start, run.stop)] == rows
-        assert all(run.stop < other.start for run, other in pairwise(runs))
-
-
-def test_rows_that_their_own_units_clear_or_change_are_found() -> None:
-    """They are many, and what makes the layers fast: missed, they cost time and no result."""
-    machine = SubleqMachine(5, 8)
-    found = [_Units(layer, 1) for layer in machine.dense]
-    cleared = sum(run.stop - run.start for units in found for run in units.cleared)
-    alone = sum(len(units.alone) for units in found)
-    assert cleared > machine.rows.size / 2
-    assert alone > 0

@@ -1,10 +1,6 @@
-import matplotlib
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 import torch
 
-from attention_theory.looped_transformers.machine.trace import draw_state, trace
+from attention_theory.looped_transformers.machine.trace import trace
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 
@@ -16,12 +12,3 @@ def test_a_trace_ends_where_the_machine_does() -> None:
     assert len(moments) == 1 + 2 * 10
     assert (moments[-1].cycle, moments[-1].layer, moments[11].name) == (2, 10, "read the instruction")
     assert torch.equal(moments[-1].state, machine.run(state, 2, 30.0))
-
-
-def test_a_picture_names_every_block() -> None:
-    machine = SubleqMachine(4, 4)
-    figure, axis = plt.subplots()
-    image = draw_state(axis, machine.load(random_program(3, 4, 4, seed=0)), machine.rows)
-    assert [label.get_text() for label in axis.get_yticklabels()] == list(machine.rows.blocks)
-    assert image.get_array().shape == (machine.rows.size, 11)
-    plt.close(figure)

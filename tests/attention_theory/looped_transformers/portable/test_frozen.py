@@ -1,12 +1,11 @@
 import json
-import warnings
 from typing import Any
 
 import onnx
 import pytest
 import torch
 
-from attention_theory.looped_transformers.portable.frozen import METADATA, _quiet
+from attention_theory.looped_transformers.portable.frozen import METADATA
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import program
 
@@ -59,12 +58,3 @@ def test_a_model_says_what_it_is_and_nothing_of_where_it_was_made(
     floats = {one.data_type for one in model.graph.initializer} - {onnx.TensorProto.INT64}
     assert floats == {onnx.TensorProto.DOUBLE}
     assert {"layers.0.heads.0.key", "layers.3.w2"} <= {one.name for one in model.graph.initializer}
-
-
-def test_remarks_of_the_exporter_are_kept_from_the_reader_and_ours_are_not() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with _quiet():
-            warnings.warn("a library is not there", stacklevel=1)
-        with pytest.raises(UserWarning, match="ours"):
-            warnings.warn("ours", stacklevel=1)

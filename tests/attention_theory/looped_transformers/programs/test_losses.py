@@ -5,13 +5,7 @@ import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.programs.losses import (
-    Loss,
-    loss_listing,
-    loss_program,
-    smooth_huber_by_rounds,
-    smooth_huber_sigmoids,
-)
+from attention_theory.looped_transformers.programs.losses import Loss, loss_listing, loss_program
 from attention_theory.looped_transformers.programs.regression import descent
 from attention_theory.randomness import normal
 
@@ -71,12 +65,3 @@ def test_the_machine_stays_within_the_bound() -> None:
         iterates = descent(W, X, Y, 0.1, 2, wanted.derivative)
         assert (found - iterates[-1]).norm() <= wanted.error_bound(X, Y, iterates, 0.1)
     assert run.halted
-
-
-def test_the_smooth_loss_by_sigmoids_and_by_rounds() -> None:
-    r, derivative = torch.linspace(-6, 6, 2001, dtype=torch.float64), Loss.smooth_huber().derivative
-    errors = [(smooth_huber_sigmoids(terms)(r) - derivative(r)).abs().max().item() for terms in (10, 40)]
-    assert errors[0] < 2 / 10
-    assert errors[1] < 2 / 40
-    assert (smooth_huber_by_rounds(14, 6.0)(r) - derivative(r)).abs().max() < 1e-14
-    assert (smooth_huber_by_rounds(3, 6.0)(r) - derivative(r)).abs().max() > 1e-2

@@ -2,12 +2,7 @@ import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.programs.newton import (
-    listing_beside,
-    newton_error_bound,
-    newton_program,
-    newton_residuals,
-)
+from attention_theory.looped_transformers.programs.newton import newton_error_bound, newton_program, newton_residuals
 from attention_theory.randomness import normal
 
 
@@ -44,11 +39,3 @@ def test_the_bound_grows_with_the_condition_and_holds_for_the_machine() -> None:
         assert torch.linalg.matrix_norm(off) <= bound
     stretched = newton_error_bound(torch.diag(torch.tensor([1.0, 1.0, 1e-9], dtype=torch.float64)), 60, 1e-7)
     assert stretched == torch.inf
-
-
-def test_the_listing_stands_beside_its_repair() -> None:
-    differing = [row for row in listing_beside() if row[0] != row[1]]
-    assert differing == [
-        ("        x = mul(x, a)", "        x = mul(a, x)"),
-        ("        y = transpose(y)", "        x = transpose(x)"),
-    ]

@@ -1,11 +1,9 @@
-import pytest
 import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.programs.regression import descent, sgd_beside, sgd_program, unrolled_program
+from attention_theory.looped_transformers.programs.regression import descent, sgd_program, unrolled_program
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_descent_programs_equal_the_plain_descent() -> None:
@@ -29,23 +27,3 @@ def test_pointers_lead_the_machine_through_more_points_than_instructions() -> No
     assert result.pointers_agree
     found = program.variable(run.memory, "w")[:, 0]
     assert torch.allclose(found, descent(w, x, y, 0.05, 2)[-1], rtol=0, atol=1e-5)
-
-
-def test_pointers_that_are_not_set_back_leave_the_data() -> None:
-    w, x, y = torch.zeros(3, dtype=torch.float64), normal(5, 3, seed=0), normal(5, seed=1)
-    program = sgd_program(w, x, y, 0.05, 2, resets=False)
-    found = program.variable(interpret(program).memory, "w")[:, 0]
-    assert (found - descent(w, x, y, 0.05, 2)[-1]).norm() > 1e-2
-    many = sgd_program(w, x, y, 0.0, 12, resets=False)
-    with pytest.raises(ParameterError, match=r"pointer . of instruction"):
-        interpret(many)
-
-
-def test_the_listing_stands_beside_its_repair() -> None:
-    rows = sgd_beside()
-    assert rows[0] == ("first:  temp = mul(x0, w) width 1",) * 2
-    assert [left for left, right in rows if left != right] == [
-        "third:  temp = mul(x0, temp) width 1",
-        "        temp = mul(temp, eta)",
-        "",
-    ]

@@ -7,7 +7,6 @@ import torch
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
     follow,
-    inverse_temperature_law,
     least_inverse_temperature,
     noise_before_correction,
     noise_bound,
@@ -32,14 +31,6 @@ def test_float32_has_no_temperature_for_long_integers() -> None:
     machine = SubleqMachine(4, 26, dtype=torch.float32)
     programs = [random_program(4, 8, 26, seed) for seed in range(4)]
     assert least_inverse_temperature(machine, programs, 8, by="layers") == math.inf
-
-
-def test_noise_doubles_with_every_bit() -> None:
-    source = program([-1, 0, 3], [(0, 2, 1), (0, 3, 2)])
-    small, large = (
-        noise_before_correction(SubleqMachine(4, bits, rounded_reads=False), source, 14.0, 2).max() for bits in (8, 14)
-    )
-    assert 0.9 < (large / small).log2() / 6 < 1.1
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -97,21 +88,3 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
         assert run.off < 1e-12
     with pytest.raises(ParameterError, match="real"):
         follow(SubleqMachine(4, 8), endless, 8.0, 10)
-
-
-def test_the_temperature_of_the_proof_is_the_least_that_meets_its_condition() -> None:
-    for bits, address_bits in ((2, 2), (8, 4), (20, 5), (48, 8)):
-        found = sufficient_inverse_temperature(bits, address_bits)
-        noise = [
-            2.0 ** (bits + address_bits + 6) * lam * address_bits * math.exp(-2 * lam) for lam in (found, found - 0.01)
-        ]
-        assert noise[0] <= 1 < noise[1]
-
-
-def test_the_law_and_the_bounds_by_hand() -> None:
-    assert inverse_temperature_law(1, 1) == pytest.approx(math.log(32) / 2)
-    assert inverse_temperature_law(3, 2, adders=2) == pytest.approx((6 * math.log(2) + math.log(32)) / 2)
-    small = math.exp(-2 * 3.0)
-    bounds = {10: 9 * 16 * 3 * 4, 6: 21 * 4 * 3 * 4, 4: 25 * (4 * 2 + 3 * 4)}  # two bits, two of an address, λ = 3
-    for depth, gain in bounds.items():
-        assert noise_bound(2, 2, depth, 3.0) == pytest.approx(gain * small)  # type: ignore[arg-type]

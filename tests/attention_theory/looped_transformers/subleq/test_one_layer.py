@@ -1,16 +1,13 @@
 from itertools import product
 
 import pytest
-import torch
 
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import sufficient_inverse_temperature
-from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, program, random_program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, program, random_program
 from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachine
-from attention_theory.looped_transformers.subleq.runner import SubleqRunner
-from attention_theory.validation import ParameterError
 
 
 def machine_of(source: SubleqProgram, bits: int) -> OneLayerMachine:
@@ -28,42 +25,11 @@ def test_random_programs_run_as_the_interpreter_does(cells: int, instructions: i
         assert found.wrong == 0
 
 
-HARD = {
-    "a cell less itself, twice": program([5], [(2, 2, 1), (2, 2, 0)]),
-    "both operands pending, then one of them": program([5, -3], [(2, 3, 1), (3, 3, 2), (3, 2, 3), (2, 3, 0)]),
-    "the result is the next first operand, on both branches": program([1, 4], [(2, 3, 0), (3, 2, 0), (3, 3, 3)]),
-    "zero trips": program([0, 3], [(2, 2, 2), (3, 3, 0), (3, 2, 3)]),
-    "a jump to itself until the result is positive": program([-1, -5], [(2, 3, 0)]),
-    "a jump to itself for ever": program([0], [(0, 2, 0)]),
-    "smallest less smallest": program([-8, -8, 0], [(2, 3, 1), (2, 4, 2), (4, 2, 3)]),
-    "wraps upwards and downwards": program([-8, 7, 7], [(2, 3, 1), (4, 2, 2), (3, 4, 0)]),
-    "reserved cells are overwritten": program([3], [(2, 0, 1), (2, 1, 2), (0, 1, 3), (1, 0, 0)]),
-    "the halt's own cells are pending when it is reached": program([2], [(0, 1, 2), (1, 0, 2)]),
-    "no instruction but the halt": program([4], []),
-}
-
-
-@pytest.mark.parametrize("rule", ["softmax", "hardmax"])
-@pytest.mark.parametrize("name", HARD)
-def test_hard_programs(name: str, rule: str) -> None:
-    source = HARD[name]
-    machine = machine_of(source, 4)
-    assert conformance(machine, [source], 30, 8.0, rule, by="layers", beyond=3).wrong == 0  # type: ignore[arg-type]
-
-
 def test_all_pairs_of_instructions_and_all_memories_of_two_bits() -> None:
     """Every aliasing of two instructions in a row, with every jump."""
     triples, memories = list(product((2, 3), (2, 3), (0, 1, 2))), list(product(range(-2, 2), repeat=2))
     sources = [program(memory, pair) for pair in product(triples, repeat=2) for memory in memories]
     assert conformance(OneLayerMachine(3, 2), sources, 3, by="layers").wrong == 0
-
-
-def test_the_state_is_exact_for_ever() -> None:
-    sources = [random_program(4, 6, 6, seed) for seed in range(12)]
-    machine = machine_of(sources[0], 6)
-    state = machine.run(machine.load(sources), 100, sufficient_inverse_temperature(6, machine.address_bits, depth=1))
-    assert set(state.unique().tolist()) <= {-1.0, 0.0, 1.0}
-    assert torch.equal(state, machine.run(machine.load(sources), 100, 1.0, "hardmax"))
 
 
 def test_one_layer_one_head_and_as_many_rows_and_columns_as_said() -> None:
@@ -78,19 +44,3 @@ def test_one_layer_one_head_and_as_many_rows_and_columns_as_said() -> None:
 def test_a_temperature_that_is_too_high_spoils_the_result() -> None:
     sources = [random_program(4, 6, 6, seed) for seed in range(12)]
     assert conformance(machine_of(sources[0], 6), sources, 10, 1.5, by="layers").wrong > 0
-
-
-def test_the_runner_is_for_one_scratchpad_column() -> None:
-    source = random_program(4, 6, 6, seed=0)
-    with pytest.raises(ParameterError, match="one scratch column"):
-        SubleqRunner(machine_of(source, 6), [source])
-
-
-def test_the_counter_is_that_of_the_interpreter_at_the_start_and_at_the_end() -> None:
-    source = program([2, 5], [(2, 3, 2), (3, 3, 2)])
-    machine = machine_of(source, 4)
-    state = machine.load([source, source])
-    assert machine.counter(state, source).tolist() == [0, 0]
-    assert machine.memory(state, source).tolist() == [list(source.memory)] * 2
-    run = interpret(source, 4, 10)
-    assert machine.counter(machine.run(state, len(run), 20.0), source).tolist() == [source.end] * 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bookpress import cli
-from bookpress.notebooks.exports import ExportError, find_exports, make_export
+from bookpress.site.package import ExportError, find_exports, make_export
 
 MODULE = '''
 def lamp(bulbs: int = 2, power: float = 0.5, colour: str = "red"):
