@@ -16,8 +16,9 @@ Outcome = Literal["proved", "refuted", "unknown"]
 
 #: The most processor time for a question, in seconds; after it the outcome is ``unknown``.
 LIMIT = 60.0
-#: The most characters that a certificate keeps of questions that are no scripts, and those of one that is too long.
-LONGEST, BEGINNING = 1_000_000, 10_000
+#: The most characters that a certificate keeps of questions that are no scripts, and those of one that is too long. A
+#: cell of a notebook has several certificates, and the press stops it after 4 MB.
+LONGEST, BEGINNING = 400_000, 10_000
 
 #: A value for each variable of a question.
 Counterexample = Mapping[str, Any]

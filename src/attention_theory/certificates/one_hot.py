@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from attention_theory.certificates.certificate import LIMIT, Answer, Clock, name_of
 
-#: The most terms of identities that are all written out, which are less than 1 MB; of more there is a digest.
-MOST_WRITTEN = 20_000
+#: The most terms of identities that are all written out, which are about 0.4 MB; of more there is a digest.
+MOST_WRITTEN = 10_000
 
 #: A coefficient, exactly.
 Number = int | Fraction
