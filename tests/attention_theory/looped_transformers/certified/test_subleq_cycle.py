@@ -12,7 +12,7 @@ from attention_theory.looped_transformers.certified.subleq_cycle import (
 )
 from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.subleq.language import interpret, program
-from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 
 
 @pytest.mark.slow
