@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from attention_theory.certificates.certificate import LIMIT, Answer, Clock, Outcome, name_of, needs, whole_or_digest
+from attention_theory.certificates.certificate import LIMIT, Answer, Clock, Outcome, name_of, needs
 from attention_theory.validation import refuse_unless
 
 with needs("python-flint"):
@@ -102,6 +102,6 @@ def _answer(words: str, points: Sequence[float], outcome: Outcome, clock: Clock,
     """The answer to a question about the intervals between points, in any order."""
     ends = sorted(points)
     where = f"on [{ends[0]}, {ends[-1]}], in {len(ends) - 1} pieces, balls of {flint.ctx.prec} bits"
-    question = whole_or_digest(f"{words}\n{where}, with ends {' '.join(map(repr, ends))}")
+    question = f"{words}\n{where}, with ends {' '.join(map(repr, ends))}"
     counterexample = None if point is None else {"x": point}
     return Answer(question, outcome, name_of("python-flint"), clock.seconds, counterexample)

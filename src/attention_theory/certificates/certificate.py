@@ -16,8 +16,9 @@ Outcome = Literal["proved", "refuted", "unknown"]
 
 #: The most processor time for a question, in seconds; after it the outcome is ``unknown``.
 LIMIT = 60.0
-#: The most characters of a question of which all is kept, and those that are kept of a longer one.
-LONGEST, BEGINNING = 1_000_000, 10_000
+#: The most characters that a certificate keeps of questions that are no scripts, and those of one that is too long. A
+#: cell of a notebook has several certificates, and the press stops it after 4 MB.
+LONGEST, BEGINNING = 400_000, 10_000
 
 #: A value for each variable of a question.
 Counterexample = Mapping[str, Any]
@@ -82,11 +83,12 @@ class Control:
             answer: to the broken question.
             run: the code at the counterexample; returns what it gave in words, and whether it was wrong.
         """
+        (question,) = _kept([answer.question])
         if answer.counterexample is None:
-            return cls(broken, answer.question, answer.outcome, "none", "nothing was run", False)
+            return cls(broken, question, answer.outcome, "none", "nothing was run", False)
         observed, failed = run(answer.counterexample)
         words = ", ".join(f"{name} = {value}" for name, value in answer.counterexample.items())
-        return cls(broken, answer.question, answer.outcome, words, observed, bool(failed))
+        return cls(broken, question, answer.outcome, words, observed, bool(failed))
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,14 @@ def certify(statement: str, covers: str, answer: Answer | Sequence[Answer], cont
     refuse_unless(len(answers) > 0, "answer must be at least one, got none")
     outcomes = {part.outcome for part in answers}
     outcome: Outcome = "proved" if outcomes == {"proved"} else "refuted" if "refuted" in outcomes else "unknown"
-    question = joined([part.question for part in answers])
+    question = joined(_kept([part.question for part in answers]))
     engines = ", ".join(dict.fromkeys(part.engine for part in answers))
     return Certificate(statement, covers, question, engines, sum(part.seconds for part in answers), outcome, control)
 
 
 def joined(questions: Sequence[str]) -> str:
     """Several questions as one text. With SMT-LIB among them it is a script: the others are comments in it."""
-    scripts = ["(check-sat)" in question for question in questions]
+    scripts = [_is_script(question) for question in questions]
     if not any(scripts):
         return "\n\n".join(questions)
     parts = [
@@ -161,12 +163,25 @@ def joined(questions: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def whole_or_digest(text: str) -> str:
-    """The text, or of more than :data:`LONGEST` characters its beginning and a digest of all."""
-    if len(text) <= LONGEST:
-        return text
+def _is_script(question: str) -> bool:
+    return "(check-sat)" in question
+
+
+def _kept(questions: Sequence[str]) -> list[str]:
+    """The questions. If those that are no scripts are too long together, the longest are a beginning and a digest."""
+    texts = [question for question in questions if not _is_script(question)]
+    if sum(map(len, texts)) <= LONGEST:
+        return list(questions)
+    most = LONGEST // len(texts)
+    return [
+        question if _is_script(question) or len(question) <= most else _digest(question, min(BEGINNING, most))
+        for question in questions
+    ]
+
+
+def _digest(text: str, beginning: int) -> str:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"{text[:BEGINNING]}\n... the first {BEGINNING:,} of {len(text):,} characters, all with SHA-256 {digest}"
+    return f"{text[:beginning]}\n... the first {beginning:,} of {len(text):,} characters, all with SHA-256 {digest}"
 
 
 @contextmanager

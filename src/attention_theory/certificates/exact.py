@@ -19,7 +19,6 @@ from attention_theory.certificates.certificate import (
     decided,
     name_of,
     needs,
-    whole_or_digest,
 )
 from attention_theory.validation import refuse_unless
 
@@ -136,4 +135,4 @@ def _answer(words: str, exact: Matrix, outcome: Outcome, clock: Clock, point: di
     rows, columns = exact.nrows(), exact.ncols()
     text = "\n".join(" ".join(str(exact[row, column]) for column in range(columns)) for row in range(rows))
     question = f"{words}\n{rows} by {columns} matrix\n{text}"
-    return Answer(whole_or_digest(question), outcome, name_of("python-flint"), clock.seconds, point)
+    return Answer(question, outcome, name_of("python-flint"), clock.seconds, point)

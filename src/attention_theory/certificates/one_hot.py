@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from attention_theory.certificates.certificate import LIMIT, Answer, Clock, name_of, whole_or_digest
+from attention_theory.certificates.certificate import LIMIT, Answer, Clock, name_of
 
-#: The most terms of identities that are all written out, which are less than 1 MB; of more there is a digest.
-MOST_WRITTEN = 20_000
+#: The most terms of identities that are all written out, which are about 0.4 MB; of more there is a digest.
+MOST_WRITTEN = 10_000
 
 #: A coefficient, exactly.
 Number = int | Fraction
@@ -132,7 +132,7 @@ class OneHotRing:
         """The words and all identities; of long ones a digest, and the shortest that are not about constants alone."""
         counts = f"{len(self._variables)} variables, {len(identities)} identities"
         if sum(len(left) + len(right) for _, left, right in identities) <= MOST_WRITTEN:
-            return whole_or_digest("\n".join([words, counts, *map(self._line, identities)]))
+            return "\n".join([words, counts, *map(self._line, identities)])
         everything = "\n".join(
             f"{name}: {sorted(left.items())} {sorted(right.items())}" for name, left, right in identities
         )
