@@ -87,8 +87,8 @@ def test_a_panel_of_more_rows_than_a_screen_takes_is_folded(rows: int, folded: b
 
 def test_a_panel_of_the_site_leads_from_a_certificate_to_the_page_of_all() -> None:
     fields = dict.fromkeys(("broken", "question", "counterexample", "observed"), "x")
-    control = fields | {"outcome": "refuted", "failed": True}
-    certificate = dict.fromkeys(("statement", "covers", "question", "engine"), "x")
+    control = {**fields, "outcome": "refuted", "failed": True}
+    certificate: dict[str, Any] = dict.fromkeys(("statement", "covers", "question", "engine"), "x")
     certificate |= {"seconds": 1.0, "outcome": "proved", "control": control, "whole": False}
     whole = settled(item(certificate=certificate))
     assert "[*For all inputs*](/generated/certificates.md) (x)" in panel_block(whole)

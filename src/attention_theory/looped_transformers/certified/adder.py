@@ -121,7 +121,7 @@ def certify_adder_noise(layer: Layer) -> Certificate:
 
 def _ask_noise(layer: Layer, factor: int) -> Answer:
     """Whether an error of the sum moves each bit by at most so many times itself."""
-    h, first, second, off = *z3.Ints("h A B"), z3.Real("off")
+    (h, first, second), off = z3.Ints("h A B"), z3.Real("off")
     exact, noisy = _total(layer, h, first, second), _total(layer, h, first + off, second)
     moved, most = noisy - exact, factor * z3.If(off > 0, off, -off)
     powers = z3.Or([h == 2**place for place in range(len(layer.rows["sum"]))])
