@@ -165,8 +165,8 @@ def certify_selection_noise() -> Certificate:
     """
     rows = Rows(following=1, jump=1, counter=1, flag=1, indicator=1)
     layer = Layer(rows, "select")
-    following, jump, counter = (rows[name] for name in ("following", "jump", "counter"))
-    select_counter(layer, following, jump, counter, rows["flag"][0], rows["indicator"][0])
+    to = [rows[name] for name in ("following", "jump", "counter")]
+    select_counter(layer, to[0], to[1], to[2], rows["flag"][0], rows["indicator"][0])
     built, names = layer.dense, ("following", "jump", "flag")
     exact, off = ({name: z3.Real(f"{word}{name}") for name in names} for word in ("", "noise of "))
     flag, target = z3.Reals("F D")
