@@ -23,12 +23,17 @@ def copies(module: Module, other: Module, folder: Path) -> Iterator[Any]:
     yield from (other, copy.deepcopy(module), torch.load(folder / "module.pt", weights_only=False))
 
 
-def in_onnx(module: Module, given: tuple[Tensor, ...], sizes: dict[int, str], feed: tuple[Tensor, ...]) -> Tensor:
+def in_onnx(
+    module: Module,
+    given: tuple[Tensor, ...],
+    sizes: dict[int, str] | tuple[dict[int, str], ...],
+    feed: tuple[Tensor, ...],
+) -> Tensor:
     """What a module, exported with some inputs and named sizes, gives for others in the ONNX runtime."""
     runtime = pytest.importorskip("onnxruntime")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        shapes = (sizes,) * len(given)
+        shapes = sizes if isinstance(sizes, tuple) else (sizes,) * len(given)
         program = torch.onnx.export(module, given, dynamo=True, dynamic_shapes=shapes, verbose=False)
     assert program is not None
     session = runtime.InferenceSession(program.model_proto.SerializeToString())

@@ -245,7 +245,7 @@ claim.verdict()
 # ## What to remember
 # - The outputs of a layer reveal the table $T$, entry by entry, and nothing else.
 # - The outputs on sequences of one and two tokens determine $T$ completely.
-# - To compare learned with devised parameters, we compare $T$, not $C$ or sums.
+# - To compare learned parameters with devised ones, we compare $T$, not $C$ or sums.
 #
 # ## Exercises
 #

@@ -325,7 +325,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# The layer from factors must equal that from full tensors, but not if we leave out one term.
+# The layer built from factors must equal the one built from full tensors, and must differ from it if we leave out one
+# term.
 
 # %%
 q, k1, k2, v1, v2, v3 = factors

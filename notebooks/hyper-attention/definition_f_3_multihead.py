@@ -345,16 +345,16 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* How many parameters, in units of $d^2$, does a block of order 3 have with and without value product?
+# 1. *By hand.* How many parameters, in units of $d^2$, does a block of order 3 have with and without the value product?
 #    <details><summary>Solution</summary>
 #
-#    It has $3+A=6$ with value product and 4 without.
+#    It has $3+A=6$ with the value product and 4 without it.
 #
 #    </details>
 # 2. *Predict, then run.* Set `width = 96`. How do the counts change, also in units of $d^2$?
 #    <details><summary>Solution</summary>
 #
-#    The counts grow fourfold. In units of $d^2$ they stay 4 or, with value product at order 4, 7.
+#    The counts grow fourfold. In units of $d^2$ they stay 4 or, with the value product at order 4, 7.
 #
 #    </details>
 #

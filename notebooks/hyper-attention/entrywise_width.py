@@ -172,7 +172,7 @@ show.figure(
 
 # %% [markdown]
 # We see the two bands separate at 16 features, and from there their distance grows slowly, like a logarithm. For few
-# features, we search for tokens and matrices, and count the dimensions that suffice.
+# features, we search for tokens and matrices and count the dimensions that suffice.
 
 # %%
 widths = {m: 2 if m == 2 else 3 for m in range(2, most + 1)}
@@ -200,7 +200,7 @@ show.table(["features", "tokens", "searched", "lower bound", "upper bound", "one
 # ## How we checked
 # The searches must reach an error of $\frac13$, and the ranks of the tables that they find must be between the two
 # bounds in the proof. We also compare both bounds with the formulas in the statement. As controls, we search with a
-# single score, and test whether the width could grow as $\log|\Phi|$.
+# single score and test whether the width could grow as $\log|\Phi|$.
 
 
 # %%

@@ -179,7 +179,7 @@ show.table(
 # height.
 #
 # ## How we checked
-# We compare the simulation and the layer with Eq. 4. As controls, we add one agent for the scores $C_{mn}-\frac1L$, and
+# We compare the simulation and the layer with Eq. 4. As controls, we add one agent for the scores $C_{mn}-\frac1L$ and
 # test the zero diagonal at shared heights.
 
 # %%
@@ -214,8 +214,8 @@ claim.verdict()
 #    for the ant at height 2.
 #
 #    </details>
-# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. How large is the error with a zero
-#    diagonal for agents that share a height?
+# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. With a zero diagonal, how large is
+#    the error for agents that share a height?
 #    <details><summary>Solution</summary>
 #
 #    It is 1, because the layer misses one other agent. Three agents at one height, which would make it 2, do not occur

@@ -226,7 +226,7 @@ show.figure(
 # The two matrices differ in one row. The row of $1/L$ is correct at only one length, the diagonal entry at all lengths.
 #
 # Next, we add the ReLU layer for the paper's dictionary and for longer lists, where the target is whether any activator
-# is present, or which fraction is.
+# is present, or what fraction is.
 
 # %%
 headed = {"no ReLU": {}, "min(1, z)": {}, "min(1, L* z)": {}}

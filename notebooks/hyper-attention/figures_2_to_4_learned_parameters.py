@@ -367,7 +367,7 @@ four_panels(names[2], "figure-4", 2)
 #
 # ### How many parameters do sinusoids save?
 # We count how many of the largest entries approximate a score matrix up to a given error. For comparison, we move the
-# ones to random positions, and count the entries of two factors.
+# ones to random positions and count the entries of two factors.
 
 
 # %%

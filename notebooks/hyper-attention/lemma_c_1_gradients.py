@@ -11,7 +11,7 @@
 # *Ustaomeroglu, Qu: training loss, Section 4; Lemmas C.1, C.3 and C.4, gradients and Eq. 21, Appendix C.*
 #
 # Training changes scores and values at the same time, and only their products matter. Why should it not stop before the
-# errors are gone? The paper answers with a linear equation for the errors. We check each step, and show where this
+# errors are gone? The paper answers with a linear equation for the errors. We check each step and show where this
 # argument stops working.
 
 # %%

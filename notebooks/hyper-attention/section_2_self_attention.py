@@ -190,7 +190,8 @@ show.figure(
 )
 
 # %% [markdown]
-# From right to left, the cost grows roughly as the length; with the scores written out, roughly as its square.
+# Multiplied from right to left, the layer costs roughly in proportion to the length; with the scores written out, to
+# its square.
 
 # %%
 effect = normal(size, size, seed=draw)

@@ -74,7 +74,7 @@ show.table(
 )
 
 # %% [markdown]
-# To get below the loss of the bigrams, a model must look further back.
+# To get below the bigram loss, a model must look further back.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-2 -->

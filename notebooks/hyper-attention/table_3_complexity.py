@@ -11,7 +11,7 @@
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
 # How much more work does a text need if it is twice as long? For six kinds of attention, the paper answers with a power
-# of the length. We count the work, and look at what such a power hides.
+# of the length. We count the work and look at what such a power hides.
 
 # %%
 from collections.abc import Callable

@@ -99,7 +99,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 #   $|\mathcal S|^2-|\mathcal S|$.
 #
 # For three symbols and four tokens, 21 of 36 remain. Attention adds up the features over all partners first, and has
-# $|\mathcal S|^2$ free numbers for all outputs together.
+# $|\mathcal S|^2$ free parameters for all outputs together.
 #
 # <details><summary>Proof of Theorem 3.2, as corrected</summary>
 #

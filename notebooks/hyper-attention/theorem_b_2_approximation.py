@@ -230,7 +230,8 @@ show.figure(
 # %% [markdown]
 # We see that the error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
 #
-# Then we use one dimension fewer, with and without moving factors, and test the paper's step for an $F$ of rank 1.
+# Then we use one dimension fewer, with and without moving a factor between $F$ and $W$, and test the paper's step for
+# an $F$ of rank 1.
 
 
 # %%
@@ -306,7 +307,7 @@ claim.verdict()
 #    $2r+q=2\cdot3+1=7$, or $2r=6$ if no row of $F$ is zero and no $w_\nu$ is zero.
 #
 #    </details>
-# 2. *Predict, then run.* Set `length = 200`. By which factors do the error and the bound grow?
+# 2. *Predict, then run.* Set `length = 200`. By what factors do the error and the bound grow?
 #    <details><summary>Solution</summary>
 #
 #    The bound is proportional to the length, so it grows by $200/9\approx22$. The error need not be proportional: for

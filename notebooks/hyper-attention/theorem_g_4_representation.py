@@ -313,7 +313,7 @@ show.figure(
 
 # %% [markdown]
 # With one output, ordered pairs can replace all pairs at one length, but not over several. The fit has more free
-# numbers than a layer, which matters with two outputs.
+# parameters than a layer, which matters with two outputs.
 
 
 # %%

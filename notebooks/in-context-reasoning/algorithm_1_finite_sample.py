@@ -7,8 +7,8 @@
 #
 # ## A tiny example
 #
-# In *red door seven lamp door*, the model looks up *seven*, the word after the earlier *door*, with the strength
-# $\lambda$. Suppose that of ten training labels two are the noise word $\tau$. Then $\hat\alpha=0.2$ and
+# In *red door seven lamp door*, the model looks up *seven*, the word after the earlier *door*, with strength $\lambda$.
+# Suppose that of ten training labels two are the noise word $\tau$. Then $\hat\alpha=0.2$ and
 # $\hat\gamma=\ln\frac28\approx-1.39$. We train $\lambda$ by steps of length 0.1. After 100 steps $\lambda=10$, whatever
 # the sentences are.
 #
@@ -285,7 +285,7 @@ claim.verdict()
 #    $-0.046$ to $-0.032$, contains this value.
 #
 #    </details>
-# 2. *Predict, then run.* Set `rate = 0.01`. Do plain steps fall behind the line further than before?
+# 2. *Predict, then run.* Set `rate = 0.01`. Do plain steps fall further behind the line than before?
 #    <details><summary>Solution</summary>
 #
 #    No. The line ends at 20, and plain steps reach 6.5, about a third of it. At rate 0.1 the line ends at 200, and

@@ -35,7 +35,7 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Suppose that we train only its score $\lambda$. Each step has the length $\eta$, so we reach
+# after the earlier *door*. Suppose that we train only its score $\lambda$. Each step has length $\eta$, so we reach
 # $\lambda=5$ after 50 steps of $0.1$ or 10 steps of $0.5$. Now suppose that the best value is $4.25$. Steps of $0.1$
 # end by swinging between 4.2 and 4.3, and steps of $0.5$ between 4 and 4.5.
 #

@@ -53,7 +53,7 @@ show.figure(
 # 2. **Arithmetic.** We compute gradients by subtraction in float32, as an ordinary loop does. With exact gradients, the
 #    model of [Figure 9](section_5_2_arithmetic.ipynb) handles unseen words without noise, and the loss of Figure 5
 #    settles.
-# 3. **Margin.** A loss is *near* its target if at most a tenth of the gap remains. With another batch than 512, we
+# 3. **Margin.** A loss is *near* its target if at most a tenth of the gap remains. With a batch other than 512, we
 #    allow $0.1\sqrt{512/\text{batch}}$. Some ticks of Table 1 depend on this.
 # 4. **Start.** All weights start at zero. From small random weights, Origin-Linear-F learns ([Section
 #    5](section_5_variants.ipynb)).
@@ -337,7 +337,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* By the rule for the margin, which fraction of the gap counts as near at batch 128?
+# 1. *By hand.* By the rule for the margin, what fraction of the gap counts as near at batch 128?
 #    <details><summary>Solution</summary>
 #
 #    $0.1\sqrt{512/128}=0.2$.

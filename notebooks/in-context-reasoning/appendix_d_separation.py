@@ -174,10 +174,10 @@ show.figure(
 )
 
 # %% [markdown]
-# At rate 0.1 with $F$ fixed, we see all curves reach 1, at $\alpha=0.8$ only late in training. With $V$ fixed and $F$
-# trained, the layers do not separate at $\alpha=0.2$, because the feed-forward layer also learns to predict $y$. At
-# rate 0.5 with $F$ fixed, the curve reaches 1 early and then falls, mostly because attention ranks $\tau$ above $y$.
-# With $V$ and $F$ fixed it stays at 1.
+# At rate 0.1 with $F$ fixed, we see all curves reach 1, though at $\alpha=0.8$ only late in training. With $V$ fixed
+# and $F$ trained, the layers do not separate at $\alpha=0.2$, because the feed-forward layer also learns to predict
+# $y$. At rate 0.5 with $F$ fixed, the curve reaches 1 early and then falls, mostly because attention ranks $\tau$ above
+# $y$. With $V$ and $F$ fixed it stays at 1.
 #
 # ## How we checked
 # In every run, the layers must be separated on at least 95 % of the new sentences, the threshold of Figure 10. The
@@ -211,7 +211,7 @@ claim.verdict()
 #
 # We also trained longer than on this page, on the same data sets, with $F$ alone fixed. At $\alpha=0.8$ and rate 0.1,
 # the layers are separated on 91 % and 79 % of the sentences after 400 epochs, and on 36 % and 22 % after 1000. At rate
-# 0.5 and after 400 epochs, it is about 20 % at $\alpha=0.8$, 34 % and 67 % at $\alpha=0.5$, and 68 % and 77 % at
+# 0.5, the fraction after 400 epochs is about 20 % at $\alpha=0.8$, 34 % and 67 % at $\alpha=0.5$, and 68 % and 77 % at
 # $\alpha=0.2$. With $V$ and $F$ fixed it was 100 % in all these runs.
 #
 # </details>

@@ -247,7 +247,7 @@ claim.verdict()
 #
 # **Beyond the paper.** The paper does not say what happens when two positions collide. We draw the positions uniformly
 # among those at which the bigrams do not touch. Appendix D.1 has outputs $y\in[1,4]$ and unseen words
-# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 this leaves one, the only trigger of the noisy task. In the test of
+# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59, this leaves one, the only trigger of the noisy task. In the test of
 # Section 5.2, an unseen word replaces $y$.
 #
 # </blockquote>

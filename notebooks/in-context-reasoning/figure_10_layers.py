@@ -3,8 +3,9 @@
 # *Nguyen, Nguyen-Tang: Figure 10, Appendix D.2.2.*
 #
 # When two people share a job and only the result counts, nobody can say who does what. Attention and the feed-forward
-# layer share the prediction of the next word, and the loss depends only on the sum of their votes. The paper studies a
-# model in which all weights are trained. Does each layer find its own task, and is it the same task in every run?
+# layer share the work of predicting the next word, and the loss depends only on the sum of their votes. The paper
+# studies a model in which all weights are trained. Does each layer find its own task, and is it the same task in every
+# run?
 
 # %%
 import itertools
@@ -247,7 +248,7 @@ show.figure(
 # %% [markdown]
 # We see no run in the upper right corner, where both layers would predict their words. At $\alpha=0.5$ a run ends on
 # the right, like the paper's figure, or on the upper left. At full size, eleven of twenty runs end like the figure and
-# nine in the other way.
+# nine the other way.
 #
 # ## How we checked
 #

@@ -36,7 +36,7 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
 # after the earlier *door*. With noise level $\alpha=0.8$ and four possible answers, a model that knows everything
 # except this answer is only $0.2\cdot\ln4\approx0.28$ above the lowest possible loss. At $\alpha=0.2$ it is
-# $0.8\cdot\ln4\approx1.11$ above it. A small excess can therefore mean little. We report which fraction of this gap
+# $0.8\cdot\ln4\approx1.11$ above it. A small excess can therefore mean little. We report what fraction of this gap
 # remains: 1 for a model that does not know the answer, 0 for a perfect one. A model *generalises* if at most half of
 # the gap remains.
 
@@ -205,7 +205,7 @@ show.figure(
 # ## See it run
 #
 # We train at learning rate 0.1. The *fillers*, the other words of a sentence, are never outputs, as in the paper's
-# text; in other runs, they may be outputs. Which fraction of the gap remains at the end?
+# text; in other runs, they may be outputs. What fraction of the gap remains at the end?
 
 
 # %%
@@ -250,8 +250,8 @@ show.table(
 )
 
 # %% [markdown]
-# How much does each model memorise? The more it does, the lower is its loss on the training sentences compared with
-# fresh sentences.
+# How much does each model memorise? The more it does, the lower its loss on the training sentences is compared with
+# that on fresh sentences.
 
 
 # %%
@@ -274,7 +274,7 @@ show.table(
 # %% [markdown]
 # ## How we checked
 #
-# We judge interval estimates over data sets, and compare models trained on the same data set. Untrained models are the
+# We judge interval estimates over data sets and compare models trained on the same data set. Untrained models are the
 # control.
 
 
@@ -357,7 +357,7 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 #
 # ## Exercises
 #
-# 1. *By hand.* At $\alpha=0.8$ and four outputs, a model ends 0.14 above the Bayes risk. Which fraction of the gap
+# 1. *By hand.* At $\alpha=0.8$ and four outputs, a model ends 0.14 above the Bayes risk. What fraction of the gap
 #    remains?
 #    <details><summary>Solution</summary>
 #

@@ -4,7 +4,7 @@
 #
 # A transformer can store knowledge in two places, attention and the feed-forward layer. Which of them learns to copy
 # from the sentence, and which learns how often noise occurs? If we fix some weights in the right form, each layer has
-# its task. Does such a division of work make the model good at new words?
+# its task. Does such a division of labour make the model good at new words?
 
 # %%
 import math
@@ -38,9 +38,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *key* to *gold*, the word
-# after the earlier *key*. Attention gives *gold* the logit 3 and no other word a positive one, so it predicts *gold*.
-# The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$ and all other words 0, so it
-# predicts $\tau$. The layers are *separated*. In the sum of both, the odds of noise are $1:4$, so $\alpha=0.2$.
+# after the earlier *key*. Attention gives *gold* logit 3 and no other word a positive one, so it predicts *gold*. The
+# feed-forward layer gives the noise word $\tau$ logit $3+\ln\frac14\approx1.6$ and all other words 0, so it predicts
+# $\tau$. The layers are *separated*. In the sum of the two, the odds of noise are $1:4$, so $\alpha=0.2$.
 #
 # With 1 instead of 3, the logit of $\tau$ is negative, and the feed-forward layer does not predict it.
 
@@ -130,7 +130,7 @@ def draw(name, title, caption):
 
 
 # %% [markdown]
-# We train with $V$ and $F$ in the form of Lemma 4.1, and plot the mean logits of every run.
+# We train with $V$ and $F$ in the form of Lemma 4.1 and plot the mean logits of every run.
 
 # %%
 draw(
@@ -240,7 +240,7 @@ for alpha in levels:
 claim.verdict()
 
 # %% [markdown]
-# For Figure 12, we compare the path of the logits with the line, and check that the difference of the two logits is the
+# For Figure 12, we compare the path of the logits with the line and check that the difference of the two logits is the
 # log-odds of a whole number of labels.
 
 
@@ -307,7 +307,7 @@ claim.verdict()
 #
 # *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64, because its gradient is about
 # $e^{-\lambda}$, the difference of two numbers of order one. Rounding errors dominate it from about $\lambda=20$ in
-# float32 and about 40 in float64. We compare the path with the line up to $\eta t=36$, and show where a float32 run
+# float32 and about 40 in float64. We compare the path with the line up to $\eta t=36$ and show where a float32 run
 # ends. The fraction $\hat\alpha$ of labels that are $\tau$ must be within the Hoeffding radius that is exceeded with
 # probability 0.001.
 #

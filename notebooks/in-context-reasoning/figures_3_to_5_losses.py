@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Figures 3, 4 and 5, Appendix D.2.1.*
 #
 # A larger learning rate can help or harm. Long steps can carry a model off a plateau on which short steps get stuck,
-# and they can also throw it off a solution that it had found. The paper shows examples of both. Which models need long
+# and they can also throw it off a solution that it has found. The paper shows examples of both. Which models need long
 # steps, and which suffer from them?
 
 # %%
@@ -234,7 +234,7 @@ panels(
 )
 
 # %% [markdown]
-# All its losses reach their targets, and do so faster at the larger rate. Figure 5 shows Origin-ReLU-F:
+# All its losses reach their targets, faster at the larger rate. Figure 5 shows Origin-ReLU-F:
 
 # %%
 panels(
@@ -245,8 +245,8 @@ panels(
 )
 
 # %% [markdown]
-# With noise, the losses end higher at the larger rate. Without noise, we train longer, and also try exact gradients,
-# and *fillers* (the other words of a sentence) that may be outputs.
+# With noise, the losses end higher at the larger rate. Without noise, we train longer. We also try exact gradients and
+# *fillers* (the other words of a sentence) that may be outputs.
 
 # %%
 alone = ["Origin-ReLU-F"]
@@ -285,7 +285,7 @@ show.figure(
 #
 # ## How we checked
 #
-# We measure which fraction of the gap between the plateau and the lowest loss remains. Each candidate for Figure 4 must
+# We measure what fraction of the gap between the plateau and the lowest loss remains. Each candidate for Figure 4 must
 # match its row of Table 1.
 
 # %%
@@ -365,7 +365,7 @@ claim.verdict()
 # converged does not go back up, so we take its highest point in the second half of the run: if it is more than a tenth
 # of the gap, the loss does not converge. With label noise, the losses at the larger rate must end at least 0.02 of the
 # gap higher on average over the noise levels. We show the individual final losses without judging them. We set these
-# thresholds after first runs, and dropped another one, that the final loss at $\alpha=0.8$ must not be near its target,
+# thresholds after first runs and dropped another, that the final loss at $\alpha=0.8$ must not be near its target,
 # because this differs between seeds and processors.
 #
 # *Size.* We use one seed here and five at full size, and compute gradients by subtraction in float32. Without noise,

@@ -35,10 +35,10 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. *Seven* has the logit $\lambda$, and $\tau$ has the fixed logit $\gamma$. Let half of the
-# labels be $\tau$, so $\gamma=0$, and let 58 other words have the logit 0. The loss is
-# $-\frac12\lambda+\ln(e^\lambda+59)$. It is lowest at $e^\lambda=59$, where it is 2.73, about four times the Bayes risk
-# $\ln2\approx0.69$. A larger $\lambda$ raises the probability of *seven* but lowers that of $\tau$.
+# after the earlier *door*. *Seven* has logit $\lambda$, and $\tau$ has the fixed logit $\gamma$. Let half of the labels
+# be $\tau$, so $\gamma=0$, and let 58 other words have logit 0. The loss is $-\frac12\lambda+\ln(e^\lambda+59)$. It is
+# lowest at $e^\lambda=59$, where it is 2.73, about four times the Bayes risk $\ln2\approx0.69$. A larger $\lambda$
+# raises the probability of *seven* but lowers that of $\tau$.
 #
 # ## The paper states
 #

@@ -4,7 +4,7 @@
 #
 # Two numbers define the model for the noisy task, and we could train both. The paper trains only one of them and
 # computes the other by counting labels. Its reason is that the optimum is at infinity and that nobody knows how fast
-# training approaches it. We compute this rate, and find another reason for counting.
+# training approaches it. We compute this rate and find another reason for counting.
 
 # %%
 import math
@@ -37,7 +37,7 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after an earlier *door*. *Seven* has the logit $\lambda$, $\tau$ has $\lambda+\gamma$, and *red* and *door* have 0. If
+# after an earlier *door*. *Seven* has logit $\lambda$, $\tau$ has $\lambda+\gamma$, and *red* and *door* have 0. If
 # $\tau$ is the label half of the time, the expected loss is $\ln(1+e^\gamma+2e^{-\lambda})-\frac\gamma2$. This is a
 # valley: its floor is near $\gamma=0$ and falls towards $\ln2\approx0.693$ as $\lambda$ grows. How do two kinds of
 # steps walk down?
@@ -365,10 +365,10 @@ claim.verdict()
 #    They stall at $\frac14\cdot\frac1{100}\cdot\frac18\approx0.00031$. From $1/t<0.00031$ we get about 3,200 steps.
 #
 #    </details>
-# 2. *Predict, then run.* Set `rate = 1`. By which factor do the two level ends rise?
+# 2. *Predict, then run.* Set `rate = 1`. By what factor do the two level ends rise?
 #    <details><summary>Solution</summary>
 #
-#    The theorem's lower bound rises by the factor 4, because it is proportional to $\eta^2$. How far above it training
+#    The theorem's lower bound rises by a factor of 4, because it is proportional to $\eta^2$. How far above it training
 #    ends depends on the start, so the measured factor is only roughly 4.
 #
 #    </details>

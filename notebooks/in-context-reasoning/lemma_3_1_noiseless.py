@@ -91,9 +91,9 @@ show.figure(
 
 # %% [markdown]
 # We see an arrow from the final *door* to the only match, and from there to *seven*, the word after the earlier *door*.
-# The match has the score $\lambda$, which counts as a vote for *seven*. In a vocabulary of twelve words, *seven* then
-# has the *logit* (its score as the next word) $\lambda$, and the eleven other words have the logit 0. The probability
-# of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is $\ln(1+11e^{-\lambda})$:
+# The match has score $\lambda$, which counts as a vote for *seven*. In a vocabulary of twelve words, *seven* then has
+# the *logit* (its score as the next word) $\lambda$, and the eleven other words have logit 0. The probability of
+# *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is $\ln(1+11e^{-\lambda})$:
 #
 # | $\lambda$ | 0 | 1 | 5 | 10 |
 # | --- | --- | --- | --- | --- |
@@ -127,9 +127,9 @@ show.figure(
 #
 # <details><summary>Slips (3)</summary>
 #
-# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, position $H$ has the score
-#   $\lambda_q$, so the trigger also has the logit $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The
-#   definition is meant to put its conditions on $z_{1:H}$, which exclude such sentences.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, position $H$ has score $\lambda_q$,
+#   so the trigger also has logit $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition is meant to
+#   put its conditions on $z_{1:H}$, which exclude such sentences.
 # - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
 # - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
 #   $e_y$ and $\mathbb 1\{j=y\}$.
@@ -151,7 +151,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The lemma also holds if $z_{H-1}=q$. Then position $H$ has the score $\lambda_q$.
+# **Beyond the paper.** The lemma also holds if $z_{H-1}=q$. Then position $H$ has score $\lambda_q$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -161,11 +161,11 @@ show.figure(
 # before position $h$ with $k$. It gives the score $\lambda_k$ where both words are $k$, and 0 elsewhere. Because the
 # sentence ends in $q$, only the term for $q$ matters, which is Lemma A.1. With $V=I$, each position adds its score to
 # the logit of its word. In a sentence of the task, only $y$ follows $q$, and it does so $C_{q,y}$ times. Therefore $y$
-# has the logit $\lambda_qC_{q,y}$, and the $N-1$ other words have the logit 0. Scores are never negative, so ReLU
-# changes nothing.
+# has logit $\lambda_qC_{q,y}$, and the $N-1$ other words have logit 0. Scores are never negative, so ReLU changes
+# nothing.
 #
 # The step from scores to logits assumes that the trigger is not also the second-to-last word. Otherwise the trigger
-# follows itself and also gets the logit $\lambda_q$.
+# follows itself and also gets logit $\lambda_q$.
 #
 # ## See it run
 # We draw 500 sentences with one, two or three bigrams $(q,y)$, and use randomly rotated codes. First, we compute the
@@ -191,7 +191,7 @@ expected_double = torch.zeros(doubled.shape, dtype=torch.float64)
 expected_double[:, 1:] = scales[sentences.trigger][:, None] * (doubled[:, :-1] == sentences.trigger[:, None])
 
 # %% [markdown]
-# Then we compute the logits, and compare the loss at four values of $\lambda$ with its closed form.
+# Then we compute the logits and compare the loss at four values of $\lambda$ with its closed form.
 
 # %%
 expected = torch.zeros(count, tokens, dtype=torch.float64)
@@ -300,7 +300,7 @@ claim.verdict()
 # exponent is multiplied by $c$. In general, $c\lambda$ makes the steps of length $c\eta$, and the exponent is $c\eta m$
 # if $c\eta m\le2$.
 #
-# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
+# **What changed.** At $\lambda_0=0$, every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
 # there. Common software sets that of ReLU to 0, and then descent never starts. The argument does not apply to Theorem
 # 3.4, where all of $W$ is trained and scores have both signs; with derivative 1 at 0, the limit is the same for another
 # reason.
@@ -309,9 +309,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # No score is negative, so it does not matter what an activation does to negative numbers. For positive scores, a factor
-# $c$ has the same effect as replacing $\lambda$ by $c\lambda$. We try six such activations in the noiseless and in the
-# noisy task. We compare them with three others: the square, which is not linear for positive numbers; the hyperbolic
-# tangent, which is bounded; and softplus, which is not 0 at 0, so every word gets attention.
+# of $c$ has the same effect as replacing $\lambda$ by $c\lambda$. We try six such activations in the noiseless and in
+# the noisy task. We compare them with three others: the square, which is not linear for positive numbers; the
+# hyperbolic tangent, which is bounded; and softplus, which is not 0 at 0, so every word gets attention.
 
 # %%
 relu, elu = torch.relu, torch.nn.functional.elu
@@ -474,7 +474,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A matrix with one term per trigger looks up the word that followed the trigger, and attention copies this word.
-# - The loss is an explicit function of $C\lambda$, and decreases to zero as $\lambda$ grows.
+# - The loss is an explicit function of $C\lambda$ and decreases to zero as $\lambda$ grows.
 # - The look-up needs codes that do not overlap, and a trigger that is followed only by the output.
 #
 # ## Exercises
@@ -490,7 +490,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `tokens = 15`. How do the lines in the figure move at large $\lambda$?
 #    <details><summary>Solution</summary>
 #
-#    The loss rises by the factor $14/11\approx1.27$ and the lines keep their steepness, because the loss is then close
+#    The loss rises by a factor of $14/11\approx1.27$ and the lines keep their steepness, because the loss is then close
 #    to $(N-1)e^{-C\lambda}$. At $\lambda=5$ and $C=1$ it is 0.090 instead of 0.071.
 #
 #    </details>

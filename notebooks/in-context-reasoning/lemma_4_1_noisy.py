@@ -49,9 +49,9 @@ show.figure(
 
 # %% [markdown]
 # We see the arrow from the final *door* to *seven*, the word after an earlier *door*. A second look-up, with a negative
-# sign, keeps attention away from $\tau$. Attention gives *seven* the logit $\lambda$. The feed-forward layer gives
-# $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. In a vocabulary of 13 words, the other
-# 11 have the logit 0:
+# sign, keeps attention away from $\tau$. Attention gives *seven* logit $\lambda$. The feed-forward layer gives $\tau$
+# logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. In a vocabulary of 13 words, the other 11 have
+# logit 0:
 #
 # | $\lambda$ | *seven* | $\tau$ | the other 11 words together | loss above the smallest possible loss |
 # | --- | --- | --- | --- | --- |
@@ -96,7 +96,7 @@ show.figure(
 #   in the data model. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
 # - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, because $\tau=N+1$ is the only word with a
 #   nonzero logit.
-# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, $\tau$ has the logit
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, $\tau$ has logit
 #   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition is
 #   meant to put its conditions on $z_{1:H}$, which exclude such sentences.
 #
@@ -411,14 +411,14 @@ claim.verdict()
 #    have a probability of at most $0.01$?
 #    <details><summary>Solution</summary>
 #
-#    Here $\gamma=0$, so $y$ and $\tau$ have the logit $\lambda$, and the other words have the probability
+#    Here $\gamma=0$, so $y$ and $\tau$ have logit $\lambda$, and the other words together have probability
 #    $11/(2e^\lambda+11)$. This is at most $0.01$ when $e^\lambda\ge 99\cdot11/2=544.5$, so $\lambda\ge6.30$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `tokens = 15`. How does the figure change?
 #    <details><summary>Solution</summary>
 #
-#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by the factor
+#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by a factor of
 #    $13/11\approx1.18$, so the lines move up a little and keep their steepness.
 #
 #    </details>

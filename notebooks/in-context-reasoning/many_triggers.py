@@ -43,11 +43,11 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see arrows from the final *key* to *gold*, the word after
-# each earlier *key*. With the scale $c$ for this trigger, *gold* has the logit $2c$. Two other triggers with scales $a$
-# and $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and
-# $2c$ decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to
-# $a$, $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not
-# know this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
+# each earlier *key*. With the scale $c$ for this trigger, *gold* has logit $2c$. Two other triggers with scales $a$ and
+# $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and $2c$
+# decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to $a$,
+# $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not know
+# this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
 #
 # | step | $a$ and $b$ | $2c$ | added to the smallest |
 # | --- | --- | --- | --- |
@@ -87,8 +87,8 @@ show.figure(
 # while $a$ and $b$, which decide the loss, fall behind the dotted line.
 #
 # ## The statement
-# Trigger $q$ has the scale $\lambda_q$, and steps have the length $\eta$. A *count* is how often the output follows the
-# trigger in a sentence; let $C_q$ be the smallest count for trigger $q$. The best way to share adds $\eta m$ to every
+# Trigger $q$ has scale $\lambda_q$, and steps have length $\eta$. A *count* is how often the output follows the trigger
+# in a sentence; let $C_q$ be the smallest count for trigger $q$. The best way to share adds $\eta m$ to every
 # $C_q\lambda_q$ in each step, with $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$.
 #
 # <!-- claim in-context-reasoning/many-triggers -->
@@ -100,7 +100,7 @@ show.figure(
 # If $\eta m\le2$, then $-\frac1t\ln L(\lambda_t)\to\eta m$, and no other steps of length $\eta$ give a larger limit. If
 # $\eta m<2$, then $L(\lambda_t)\,e^{\eta mt}$ stays between two positive numbers. For every $\eta$, $-\ln
 # L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1)$, where $\theta_i$ is the angle between the negative gradient and
-# $(1/C_q)_q$. For $|\mathcal Q|\ge2$ and $\eta m>2$ the balance $\theta=0$ is unstable, and the limit map has a cycle
+# $(1/C_q)_q$. For $|\mathcal Q|\ge2$ and $\eta m>2$, the balance $\theta=0$ is unstable, and the limit map has a cycle
 # of length two with a smaller exponent.
 #
 # </blockquote>
@@ -120,7 +120,7 @@ show.figure(
 # Q|=1$ or $\eta m\le2$.
 #
 # **What changed.** The scales depend on the smallest count $C_q$ after each trigger, through
-# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. With several triggers and $\eta m>2$ the scales can overtake each other, and the
+# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. With several triggers and $\eta m>2$, the scales can overtake each other, and the
 # exponent can be smaller than $\eta m$.
 #
 # </blockquote>
@@ -351,7 +351,7 @@ claim.certified("V does not increase, for all u and 0 < η m ≤ 2", certify_bal
 claim.verdict()
 
 # %% [markdown]
-# For the paper's remark, we also train with one trigger, and compare the scales of three unequal triggers.
+# For the paper's remark, we also train with one trigger and compare the scales of three unequal triggers.
 
 # %%
 straight = 0.1 * torch.arange(201, dtype=torch.float64)
@@ -407,8 +407,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Two triggers have the counts 3 and 4. What are $m$, the balanced step of length 1, and the largest
-#    $\eta$ for which the theorem applies?
+# 1. *By hand.* Two triggers have the counts 3 and 4. What is $m$, what is the balanced step of length 1, and what is
+#    the largest $\eta$ for which the theorem applies?
 #    <details><summary>Solution</summary>
 #
 #    $m=(\frac19+\frac1{16})^{-1/2}=\frac{12}5$. The step is $(\frac45,\frac35)$, which adds $\frac{12}5$ to both

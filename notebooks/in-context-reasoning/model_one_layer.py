@@ -71,7 +71,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** At the first word we set $x_1=E(z_1)$, since $z_0$ is not defined. With $\xi_F=UF(x_H+\kappa
+# **Beyond the paper.** At the first word, we set $x_1=E(z_1)$, since $z_0$ is not defined. With $\xi_F=UF(x_H+\kappa
 # a)$, where $a$ is the attended sum, the code has the paper's model (FA) for $\kappa=1$ and the model (F) of Chen et
 # al. for $\kappa=0$.
 #
@@ -341,8 +341,8 @@ claim.verdict()
 # 1. *By hand.* Which logits does $W$ above give for *lamp door seven door*?
 #    <details><summary>Solution</summary>
 #
-#    The word before position 3 is *door*, so $x_3$ has the score $\lambda$. Attention collects $\lambda x_3$, *seven*
-#    gets the logit $\lambda$, and the others get 0.
+#    The word before position 3 is *door*, so $x_3$ has score $\lambda$. Attention collects $\lambda x_3$, *seven* gets
+#    logit $\lambda$, and the others get 0.
 #
 #    </details>
 # 2. *Predict, then run.* Set `width = 28`, which is exactly twice the number of words on this page. Does a check fail?

@@ -19,12 +19,12 @@ from bookpress import Claim, show
 # In *red door seven door $\tau$ lamp door*, the look-up leads from the final *door*, the trigger, to *seven*, the word
 # after an earlier *door*. The score of this position is the sum of two trained numbers: $u$, because the word before is
 # the trigger, and $a$, because the word there is *seven*. Let *seven* and *nine* be the two outputs. Both share $u$,
-# and each has its own $a$. The noise word $\tau$ also follows the trigger and must get the score 0, so its own number
-# is $-u$.
+# and each has its own $a$. The noise word $\tau$ also follows the trigger and must get score 0, so its own number is
+# $-u$.
 #
 # Training tends to the smallest numbers with $a+u\ge1$: it minimises $a^2+a^2+u^2+u^2$, and the solution is
-# $a=u=\frac12$. A word that was never an output has no number $a$ and gets the score $u=\frac12$. If known outputs have
-# the logit $r$, an unseen word therefore has $\frac r2$. Without the noise word it would have $\frac23r$.
+# $a=u=\frac12$. A word that was never an output has no number $a$ and gets score $u=\frac12$. If known outputs have
+# logit $r$, an unseen word therefore has $\frac r2$. Without the noise word, it would have $\frac23r$.
 
 # %%
 fig, axis = show.axes(width=6.0, height=2.6)
@@ -235,7 +235,7 @@ claim.verdict()
 #    With $a=1-u$ the derivative is $-2m(1-u)+2u=0$, so $u=m/(m+1)$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `steps = 24000`. By which factor does the dashed curve of two outputs fall further?
+# 2. *Predict, then run.* Set `steps = 24000`. By what further factor does the dashed curve for two outputs fall?
 #    <details><summary>Solution</summary>
 #
 #    By a factor of about 2 for a fresh word, because there are four times as many steps and the slope is $-\frac12$.

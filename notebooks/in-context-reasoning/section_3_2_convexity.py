@@ -38,8 +38,8 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*. The matrix
-# $W$ gives it the score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and
-# so is the loss: 0.07 for $\lambda=5$ and 12 words. Halfway between the two pairs, both matrices are 0, and the loss is
+# $W$ gives it score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and so
+# is the loss: 0.07 for $\lambda=5$ and 12 words. Halfway between the two pairs, both matrices are 0, and the loss is
 # $\ln12\approx2.48$.
 #
 # ## The paper states
@@ -56,7 +56,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in $V$
+# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention, it is convex in $V$
 # alone and in $W$ alone, because the logits are linear in each.
 #
 # </blockquote>
@@ -64,9 +64,10 @@ show.figure(
 #
 # ## Why it is true
 # The logits of linear attention are bilinear in $V$ and $W$, so changing both signs does not change the loss. Halfway
-# between $(V,W)$ and $(-V,-W)$ is $(0,0)$, with the loss $\ln N$ of a blind guess among $N$ words. If $(V,W)$ is better
-# than a blind guess, the loss at the midpoint is above that at both ends, which is impossible for a convex function. In
-# one matrix alone the logits are linear, and the loss is a log-sum-exp minus a linear function, hence convex.
+# between $(V,W)$ and $(-V,-W)$ is $(0,0)$, with loss $\ln N$, that of a blind guess among $N$ words. If $(V,W)$ is
+# better than a blind guess, the loss at the midpoint is above that at both ends, which is impossible for a convex
+# function. In one matrix alone the logits are linear, and the loss is a log-sum-exp minus a linear function, hence
+# convex.
 #
 # ## See it run
 
@@ -176,7 +177,7 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # On how many random segments the loss rises above its chord depends on the size of the random matrices. One segment is
-# enough for the claim. With ReLU attention, the logits are not linear in $W$, and the last number above shows on which
+# enough for the claim. With ReLU attention, the logits are not linear in $W$, and the last number above shows on what
 # fraction of the segments the loss is not convex in $W$ alone.
 #
 # </details>

@@ -38,9 +38,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Let $N=12$. *Seven* has the logit $\lambda$, the noise word $\tau$ has $\lambda+\gamma$, and
-# 11 words have 0. Suppose that half of the labels are $\tau$, and let $\gamma=0$. The loss is $\ln(2+11e^{-\lambda})$,
-# which falls from $\ln13\approx2.56$ towards $\ln2\approx0.69$ but never reaches it.
+# after the earlier *door*. Let $N=12$. *Seven* has logit $\lambda$, the noise word $\tau$ has $\lambda+\gamma$, and the
+# other 11 words have 0. Suppose that half of the labels are $\tau$, and let $\gamma=0$. The loss is
+# $\ln(2+11e^{-\lambda})$, which falls from $\ln13\approx2.56$ towards $\ln2\approx0.69$ but never reaches it.
 #
 # ## The paper states
 #
@@ -228,7 +228,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* By which factor does the largest curvature grow if the output occurs three times instead of once?
+# 1. *By hand.* By what factor does the largest curvature grow if the output occurs three times instead of once?
 #    <details><summary>Solution</summary>
 #
 #    From $\frac{1+1}4=\frac12$ to $\frac{9+1}4=\frac52$, a factor of five.

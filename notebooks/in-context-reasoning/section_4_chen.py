@@ -46,7 +46,7 @@ show.figure(
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see an arrow from the final *door* to *seven*, the word
 # after an earlier *door*. In the second sentence, each earlier *door* is followed by $\tau$. With four possible
-# outputs, the best prediction spreads the probability $1-\alpha$ over these four. The weights of [Lemma
+# outputs, the best prediction spreads probability $1-\alpha$ over these four. The weights of [Lemma
 # 4.1](lemma_4_1_noisy.ipynb) spread it over all words.
 #
 # ## The paper states
@@ -71,9 +71,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Without $(q,y)$ the best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for
+# **Beyond the paper.** Without $(q,y)$, the best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for
 # each output, while Lemma 4.1 predicts $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. On each of
-# these contexts the losses differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$.
+# these contexts, the losses differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -168,7 +168,7 @@ show.figure(
 
 # %% [markdown]
 # We see that the excess loss falls with the length of the sentences, because sentences without $(q,y)$ become rare. At
-# $\alpha=0.8$ most triggers are followed by $\tau$, so it takes longer sentences.
+# $\alpha=0.8$ most triggers are followed by $\tau$, so longer sentences are needed.
 #
 # ## How we checked
 # We compute the best prediction by brute force for all sentences of five words. Then we draw random sentences and

@@ -41,11 +41,11 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Suppose that the model gives *seven* the probability $p=1-10^{-8}$. The derivative of the
-# loss with respect to its logit is $p-1=-10^{-8}$, but the float32 number nearest to $p$ is 1, and the computed
-# difference is 0. The derivatives for the other words, about $10^{-10}$ each, do not round to zero.
+# after the earlier *door*. Suppose that the model gives *seven* probability $p=1-10^{-8}$. The derivative of the loss
+# with respect to its logit is $p-1=-10^{-8}$, but the float32 number nearest to $p$ is 1, and the computed difference
+# is 0. The derivatives for the other words, about $10^{-10}$ each, do not round to zero.
 #
-# A normalised step has the length $\eta$ however small the gradient is. From here on, it follows only what rounding has
+# A normalised step has length $\eta$, however small the gradient is. From here on, it follows only what rounding has
 # left of the gradient. Trained words have a wide margin and keep their lead. Unseen words lose it.
 #
 # ## The paper states
@@ -343,7 +343,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* In float32, the largest number below 1 is $1-2^{-24}$. Above which probability does $p-1$ round to 0?
+# 1. *By hand.* In float32, the largest number below 1 is $1-2^{-24}$. Above what probability does $p-1$ round to 0?
 #    <details><summary>Solution</summary>
 #
 #    Above the midpoint between this number and 1, $1-2^{-25}\approx1-3\cdot10^{-8}$. The loss is then about

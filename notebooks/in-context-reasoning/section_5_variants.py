@@ -40,7 +40,7 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
 # after the earlier *door*. A trained number $w$ is the score of this look-up, and another one, $v$, turns it into the
 # logit $vw$ of *seven*. Near the start, the loss is $-vw$ up to constants, with the derivatives $-w$ in $v$ and $-v$ in
-# $w$. At $v=w=0$ both are zero, and descent never leaves. From $v=w=0.01$ both numbers grow at every step.
+# $w$. At $v=w=0$ both are zero, and descent never leaves. From $v=w=0.01$, both numbers grow at every step.
 # Origin-Linear-F starts at such a *saddle*.
 #
 # We train it without label noise, once from zero and twice from small random numbers.
@@ -142,7 +142,7 @@ show.figure(
 #
 # In Origin-Linear-F, $V$ and $W$ act only through their product, as in the example. In the *FA* models, the
 # feed-forward layer also reads what attention collected, so $W$ can act in a second way. In ReLU models, all scores are
-# 0 at the start, and libraries give ReLU the derivative 0 there. Then $V$, $W$ and $\lambda$ never move; a shift of
+# 0 at the start, and libraries give ReLU derivative 0 there. Then $V$, $W$ and $\lambda$ never move; a shift of
 # $10^{-8}$ inside ReLU frees them.
 #
 # ## See it run
@@ -177,7 +177,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see that only the tensors that a model trains have moved.
+# We see that only each model's trained tensors have moved.
 #
 # ## How we checked
 #
@@ -214,9 +214,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A Reparam model's $W$ is $\lambda$ times $E(q)(\tilde E(q)-E(\tau))^\top$. This matrix has the Frobenius norm
-# $\sqrt2$, so $W$ moves by up to $\sqrt2$ times as much as $\lambda$. The size of the random start matters little as
-# long as it is small, because every step has the same length.
+# A Reparam model's $W$ is $\lambda$ times $E(q)(\tilde E(q)-E(\tau))^\top$. This matrix has Frobenius norm $\sqrt2$, so
+# $W$ moves by up to $\sqrt2$ times as much as $\lambda$. The size of the random start matters little as long as it is
+# small, because every step has the same length.
 #
 # </details>
 #

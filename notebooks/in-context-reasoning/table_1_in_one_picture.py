@@ -76,8 +76,8 @@ show.figure(
 # We see an arrow from the final *door* to *seven*, the word after the earlier *door*. This single look-up solves the
 # task. A model can still fail in four ways, as small numbers show.
 #
-# A model gives each word a *logit*, its score as the next word. Suppose that eleven of twelve words have the logit 0.
-# If *seven* has the logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
+# A model gives each word a *logit*, its score as the next word. Suppose that eleven of twelve words have logit 0. If
+# *seven* has logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
 #
 # | logit of *seven* | 0 | 1 | 5 | 10 |
 # | --- | --- | --- | --- | --- |
@@ -109,12 +109,12 @@ show.figure(
 # <details><summary>Inputs, scores, and the form of the lemmas</summary>
 #
 # The input $x_h$ at position $h$ has a 1 for the word at that position and another 1 for the word before it, and $x_H$
-# is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
-# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the
-# lemmas, the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the
-# identity, so the logit of a word is the total attention weight that the word gets. Without noise, the matrix $F$ is 0.
-# With noise, $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$. If $F$ sees what attention collected, it
-# also adds the logit of the output.
+# is the input at the last position. Position $h$ has score $x_H^\top Wx_h$, and attention collects the weighted sum of
+# the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the lemmas,
+# the matrix $W$ gives score $\lambda$ to what follows the trigger and 0 to $\tau$. The matrix $V$ is the identity, so
+# the logit of a word is the total attention weight that the word gets. Without noise, the matrix $F$ is 0. With noise,
+# $F$ gives $\tau$ logit $\gamma=\ln\frac\alpha{1-\alpha}$. If $F$ sees what attention collected, it also adds the logit
+# of the output.
 #
 # </details>
 #
@@ -183,7 +183,7 @@ show.figure(
 # Reparam-Linear-W-FA (unseen words without noise), which depends on rounding.
 #
 # - (a) Does descent from zero move $W$? In Origin-Linear-F it does not.
-# - (b) Can the logit of the output grow without bound? Under softmax attention with $V$ fixed it is at most 1.
+# - (b) Can the logit of the output grow without bound? Under softmax attention with $V$ fixed, it is at most 1.
 # - (c) Can the logit of $\tau$ follow it? If $F$ has the form of Lemma 4.1 and sees only $x_H$, it cannot.
 # - (d) Does the model treat a word that was never an output like an output? Models that train one number per
 #   trigger do. Origin models with softmax or ReLU attention, started at zero, give it a probability of at most
@@ -252,10 +252,10 @@ show.figure(
 # steps of fixed length along the gradient (*normalised gradient descent*). We use two learning rates and keep the
 # better result. With noise we use $\alpha=0.2$ and $0.5$ and keep the worse result.
 #
-# The task has four output words, so a model that knows the task but not the output has a loss $(1-\alpha)\ln4$ above
-# the lowest possible one. We report which fraction of this *gap* remains: 1 for this model and 0 at the lowest loss.
-# For unseen words, we report the difference between the losses on unseen and on trained words, in units of the gap. A
-# model that is equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
+# The task has four output words, so a model that knows the task but not the output has a loss that is $(1-\alpha)\ln4$
+# above the lowest possible one. We report what fraction of this *gap* remains: 1 for this model and 0 at the lowest
+# loss. For unseen words, we report the difference between the losses on unseen and on trained words, in units of the
+# gap. A model that is equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -604,8 +604,8 @@ claim.verdict()
 # rounding in long runs ({doc}`table_1_thirteen_models`). With noise it is not rounding.
 #
 # Softmax attention collects all words equally while $W=0$. With the fillers of the paper's text, a trained $V$ then
-# needs no trained $W$: $V=rH\sum_{y\in\mathcal O}E(y)E(y)^\top$ gives the output the logit $r$ and all other words 0.
-# This is why (a) is required for linear and ReLU attention alone.
+# needs no trained $W$: $V=rH\sum_{y\in\mathcal O}E(y)E(y)^\top$ gives the output logit $r$ and all other words 0. This
+# is why (a) is required for linear and ReLU attention alone.
 #
 # The thresholds follow from the proofs, except the one for the losses, which we take from
 # {doc}`table_1_thirteen_models`. In question c the threshold is the shift of ReLU, which gives $\tau$ a weight of that

@@ -102,7 +102,7 @@ show.figure(
 #
 # **What changed.** The answer is the only output word in the sentence, so attention need not look for the trigger. If
 # fillers may be outputs, we reproduce the row of Origin-Softmax-F, but at the paper's size two other models miss the
-# Bayes risk by up to 0.15 of the gap. Under either rule 50 of the 52 cells agree, but not the same 50.
+# Bayes risk by up to 0.15 of the gap. Under either rule, 50 of the 52 cells agree, but not the same 50.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -126,7 +126,7 @@ show.figure(
 #
 # ## See it run
 #
-# We train every model from zero by steps of fixed length, at four noise levels and two learning rates.
+# We train every model from zero with steps of fixed length, at four noise levels and two learning rates.
 
 # %%
 numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]

@@ -169,7 +169,7 @@ claim.verdict()
 # $\eta m\le2$.
 #
 # **What changed.** The triggers share a step of length $\eta$, so each scale grows by $\eta/\sqrt{|\mathcal Q|}$, which
-# is also the exponent per step. With unequal distributions the scales differ.
+# is also the exponent per step. With unequal distributions, the scales differ.
 #
 # <details><summary>Slips (3)</summary>
 #
@@ -249,7 +249,7 @@ show.figure(
 # paper's rate leaves the picture at once.
 #
 # ## How we checked
-# We compare the path, the rate and the bound with runs, and test two lines of the paper's proof: the last line, and the
+# We compare the path, the rate and the bound with runs and test two lines of the paper's proof: the last line, and the
 # derivative in its induction, with four output words. An automatic prover confirms the step and the bound for equal
 # distributions.
 

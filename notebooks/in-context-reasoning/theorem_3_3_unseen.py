@@ -37,10 +37,10 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
-# after the earlier *door*. *Zebra* was never an output, yet gets the logit $\lambda$ like any output. Among 60 words
-# its probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. With one trigger and
-# steps of $0.1$, we get there after 41 steps. Five triggers share each step, so each scale grows by $0.1/\sqrt5$, and
-# we need 92 steps.
+# after the earlier *door*. *Zebra* was never an output, yet gets logit $\lambda$ like any output. Among 60 words its
+# probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. With one trigger and steps
+# of $0.1$, we get there after 41 steps. Five triggers share each step, so each scale grows by $0.1/\sqrt5$, and we need
+# 92 steps.
 #
 # ## The paper states
 #
@@ -59,7 +59,7 @@ show.figure(
 # Q|}\,\ln(N-1)/\eta$.
 #
 # **What changed.** The rate must be $\eta/\sqrt{|\mathcal Q|}$ instead of $\eta$, as in Theorem 3.2. On a sentence with
-# $C$ bigrams the exponent is $C\eta t/\sqrt{|\mathcal Q|}$. The stated bound is therefore true for every distribution
+# $C$ bigrams, the exponent is $C\eta t/\sqrt{|\mathcal Q|}$. The stated bound is therefore true for every distribution
 # if there is one trigger, and for equal distributions if and only if the smallest count is at least $\sqrt{|\mathcal
 # Q|}$. With unequal distributions even the corrected bound can fail, on sentences whose count is rare after their
 # trigger.

@@ -194,7 +194,7 @@ show.figure(
 
 # %% [markdown]
 # On the left, we see plain and normalised descent rise towards $2/\sqrt{12}$, while the paper's proof starts there. On
-# the right, the gap of plain descent shrinks about like $1/\ln t$.
+# the right, the gap of plain descent shrinks roughly as $1/\ln t$.
 #
 # ## How we checked
 #
@@ -390,7 +390,7 @@ claim.verdict()
 # <blockquote>
 #
 # **Beyond the paper.** The part of $W_0$ orthogonal to $x_H$ never changes, and the rest tends to the hard-margin
-# direction. With $m$ outputs the cosine is $1/\sqrt{2(1+1/m)}$.
+# direction. With $m$ outputs, the cosine is $1/\sqrt{2(1+1/m)}$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -40,9 +40,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
-# after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$ and 59 other words. Then *zebra* has the probability
-# $0.8/(1+x)$ with $x=59\cdot0.8\,e^{-10}\approx0.0021$. This is about $0.8x=0.0017$ below $0.8$, an error of first
-# order in $x$. The paper states only the order $x^2$.
+# after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$ and 59 other words. Then *zebra* has probability $0.8/(1+x)$
+# with $x=59\cdot0.8\,e^{-10}\approx0.0021$. This is about $0.8x=0.0017$ below $0.8$, an error of first order in $x$.
+# The paper states only the order $x^2$.
 #
 # ## The paper states
 #
@@ -63,7 +63,7 @@ show.figure(
 #
 # **What changed.** The proof drops a first-order term. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
 # deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant makes the stated bound true. At the
-# paper's $M=2048$ the term $\sqrt{\ln(1/\delta)/M}$ hides this.
+# paper's $M=2048$, the term $\sqrt{\ln(1/\delta)/M}$ hides this.
 #
 # <details><summary>Slips (2)</summary>
 #

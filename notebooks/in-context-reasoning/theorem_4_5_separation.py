@@ -77,8 +77,8 @@ show.figure(
 # $\varepsilon<\min(\alpha,1-\alpha)$.
 #
 # **What changed.** In our copy of the paper, the bracket closes too early; the proof has it right. Without
-# $\varepsilon<\alpha$ the time is not defined. Without $\varepsilon<1-\alpha$ all labels may be $\tau$; then Algorithm
-# 1 divides by zero, and by our convention returns no model. If we read $\hat\gamma=\infty$ as a limit,
+# $\varepsilon<\alpha$, the time is not defined. Without $\varepsilon<1-\alpha$, all labels may be $\tau$; then
+# Algorithm 1 divides by zero and, by our convention, returns no model. If we read $\hat\gamma=\infty$ as a limit,
 # $\varepsilon<\alpha$ is enough.
 #
 # <details><summary>Slips (2)</summary>

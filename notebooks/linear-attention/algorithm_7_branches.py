@@ -105,8 +105,9 @@ show.figure(
 #
 # ## Why it is true
 #
-# To compute a cell, we look at this cell and its neighbours. If one of the three holds the state, we know the rule
-# and the move, and therefore the new letter and state. Otherwise nothing changes. The four cases exclude one another.
+# To compute a cell, we look at the cell itself and its neighbours. If one of the three holds the state, we know the
+# rule and the move, and therefore the new letter and state. Otherwise nothing changes. The four cases exclude one
+# another.
 #
 # <details><summary>Proof of Algorithm 7, as corrected</summary>
 #
@@ -253,7 +254,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `letters = 4`. On which fraction of the configurations is the slip in the letter harmless?
+# 2. *Predict, then run.* Set `letters = 4`. On what fraction of the configurations is the slip in the letter harmless?
 #
 #    <details><summary>Solution</summary>
 #

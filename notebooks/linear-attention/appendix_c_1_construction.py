@@ -320,7 +320,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `steps = 16`. By which factor do $d$ and $H$ grow?
+# 2. *Predict, then run.* Set `steps = 16`. By what factor do $d$ and $H$ grow?
 #
 #    <details><summary>Solution</summary>
 #

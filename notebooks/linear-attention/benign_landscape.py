@@ -184,7 +184,7 @@ show.table(
 # The loss is the same, and the derivative with respect to $Q$ is no longer 0. The flat point was not a minimum.
 #
 # ### Searches from random starts
-# We search from random starts with each number of heads, and count the searches that end at an error of 0 up to
+# We search from random starts with each number of heads and count the searches that end at an error of 0 up to
 # rounding. At $d=2$ we take a function that two heads can represent but rarely find, and at $d=3$ a random one.
 
 # %%

@@ -219,9 +219,9 @@ agreeing = sum(
 show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
 
 # %% [markdown]
-# The simulator agrees with our verdicts by hand. Next, a binary counter adds 1 until all digits are 1. Each
-# additional digit more than doubles the number of steps, so no polynomial bounds it. We allow $p=(|M|+|x|)^2$ steps,
-# where $|M|$ is the number of rules.
+# The simulator agrees with the verdicts that we reached by hand. Next, a binary counter adds 1 until all digits are 1.
+# Each additional digit more than doubles the number of steps, so no polynomial bounds it. We allow $p=(|M|+|x|)^2$
+# steps, where $|M|$ is the number of rules.
 
 # %%
 counter = """

@@ -470,9 +470,9 @@ claim.verdict()
 # simulation and the interval agree. A panel in which a run did not reach the target has no known bend, and is open.
 #
 # In the points below, two of the sizes are 4, as in the paper, and the third is at most 8. We plan ten runs at each
-# size, and show those that are complete. The first run with eight states did not reach the target after 200,000
-# strings, several times the number that the power law through the smaller sizes predicts. The second run did. Two
-# runs prove nothing, but the first is evidence against slow growth in $Q$ at this width.
+# size and show those that are complete. The first run with eight states did not reach the target after 200,000 strings,
+# several times the number that the power law through the smaller sizes predicts. The second run did. Two runs prove
+# nothing, but the first is evidence against slow growth in $Q$ at this width.
 #
 # </details>
 #

@@ -461,7 +461,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# We also count the rank in exact arithmetic at $d=4$.
+# We also compute the rank in exact arithmetic at $d=4$.
 
 # %%
 claim = Claim("linear-attention/algorithm-2")

@@ -118,8 +118,8 @@ show.figure(
 # constant. If the square of an entry varies, a quadratic form in independent entries is constant only if all its
 # coefficients are 0. Therefore all coefficients of the difference are 0.
 #
-# We need both conditions. With one token there are no other terms, as in the tiny example. With entries $\pm1$ every
-# square is 1, and $\|z_1\|^2-\|z_2\|^2$ is always 0.
+# We need both conditions. With a single token, there are no terms before the last, as in the tiny example. With entries
+# $\pm1$ every square is 1, and $\|z_1\|^2-\|z_2\|^2$ is always 0.
 #
 # <details><summary>Proof of Lemma 4.2, as corrected</summary>
 #
@@ -272,7 +272,7 @@ whole = torch.cat([centred.flatten(1) / 2**0.5, normal.moment(2) * listed[:, -1]
 with_linear = torch.linalg.eigvalsh(whole.mT * chance @ whole)[0].item()
 
 # %% [markdown]
-# A certificate covers all distributions at once at $d=3$ and $n=2$: two values of an entry are enough if their
+# A certificate covers all distributions at once at $d=3$ and $n=2$: it is enough that an entry takes two values whose
 # squares differ.
 
 # %%

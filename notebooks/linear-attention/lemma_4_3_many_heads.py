@@ -229,7 +229,7 @@ show.table(
 )
 
 # %% [markdown]
-# For every data set $\lambda_{\min}>0$, so the features span the space. With two and four heads, the loss is 0, and
+# For every data set, $\lambda_{\min}>0$, so the features span the space. With two and four heads, the loss is 0, and
 # there is a single minimiser. With one head, the loss stays above 0, and with three or more tokens the best fits are
 # far apart.
 

@@ -62,10 +62,10 @@ show.figure(
 )
 
 # %% [markdown]
-# In this example, the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a
-# mean squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if
-# an entry is off by at least $\frac12$, so that its squared error is at least $\frac14$. At a given token, this
-# happens in at most $0.001/\frac14=0.4$ % of the runs. At any of the nine, it happens in at most $9\cdot0.4=3.6$ %.
+# In this example, the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a mean
+# squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if an entry
+# is off by at least $\frac12$, in which case its squared error is at least $\frac14$. At a given token, this happens in
+# at most $0.001/\frac14=0.4$ % of the runs. At any of the nine, it happens in at most $9\cdot0.4=3.6$ %.
 #
 # ## The paper states
 #
@@ -240,7 +240,7 @@ require(draws=(draws, 20, 200), long_counts=(Each(long_counts), 2, 300), seed=(s
 # %% [markdown]
 # ### Machines that the layer has never seen
 #
-# Each run is one step of a random machine on a random word. We learn from some machines, and test on others, whose
+# Each run is one step of a random machine on a random word. We learn from some machines and test on others, whose
 # tables did not occur in training. A run is wrong if any of its rounded tokens is wrong.
 
 

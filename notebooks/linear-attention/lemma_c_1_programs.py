@@ -233,7 +233,7 @@ show.figure(fig, name="placement", caption=caption, alt=alt)
 # NextToken.value = Lookup(T, Token.two)
 # ```
 #
-# and four prompts, in which each of the two keys occurs or does not. We compare the output of the program with the
+# and four prompts, in which each of the two keys is present or absent. We compare the output of the program with the
 # closest output of any number of heads, which is a problem of [least squares](theorem_2_1_regression.ipynb).
 
 # %%

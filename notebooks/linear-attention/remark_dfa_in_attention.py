@@ -229,9 +229,10 @@ show.table(
 )
 
 # %% [markdown]
-# With 200 automata, the data determine all outputs of the new runs, and no run is wrong.
+# With 200 automata, the data determine all outputs of the new runs, and no run goes wrong.
 #
-# Now we double the states, the letters and the length, one at a time. A linear width at most doubles.
+# Now we double the states, the letters and the length, one at a time. A width that is linear in these sizes at most
+# doubles.
 
 # %%
 of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
@@ -302,7 +303,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `counts = [2, 5]`. Which fraction of the outputs do the data determine?
+# 2. *Predict, then run.* Set `counts = [2, 5]`. What fraction of the outputs do the data determine?
 #
 #    <details><summary>Solution</summary>
 #

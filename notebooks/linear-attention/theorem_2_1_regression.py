@@ -95,7 +95,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# In words: with $Q_h$ a head compares the last token with every token, which gives each token a weight. It then
+# In words: with $Q_h$, a head compares the last token with every token, which gives each token a weight. It then
 # multiplies the tokens by $V_h$ and adds them up with these weights. There is no softmax, no scaling and no mask, and
 # the last token also attends to itself.
 #

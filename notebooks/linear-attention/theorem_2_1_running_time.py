@@ -53,7 +53,7 @@ from bookpress.claims import schematic
 # | $a$ | 4 | 0 | 0 | 0 | 0 |
 # | $b$ | 8 | 6 | 4.5 | 3.4 | 2.5 |
 #
-# If the factor of $b^2$ were $\frac1{100}$, each step would keep 99 % of $b$. The remedy is to change the unit of
+# If the coefficient of $b^2$ were $\frac1{100}$, each step would keep 99 % of $b$. The remedy is to change the unit of
 # $b$: in terms of $b'=\frac12b$, the loss is $a^2+b'^2$, and a single step reaches the minimum.
 
 # %%

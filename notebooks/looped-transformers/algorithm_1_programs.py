@@ -104,7 +104,7 @@ for text in mistakes:
 print(*refusals, sep="\n")
 
 # %% [markdown]
-# The other seven follow. The last three are written out round by round, because no program can compute an index here.
+# The other seven follow. We write out the last three round by round, because no program can compute an index here.
 
 # %%
 for name in ("multiply", "divide", "factorial", "fibonacci"):

@@ -70,7 +70,7 @@ for way, made in ways.items():
 
 # %% [markdown]
 # In the paper's version the first two operands are exchanged. SUBLEQ(a, b, c) changes `mem[b]`, so the first line
-# changes the constant in place of the register.
+# changes the constant instead of the register.
 #
 # ## The paper states
 # <!-- claim looped-transformers/algorithm-6 -->
@@ -123,7 +123,7 @@ for way, made in ways.items():
 # </blockquote>
 # <!-- /claim -->
 #
-# Our own addition concerns the transformer:
+# Our own result concerns the transformer:
 #
 # <!-- claim looped-transformers/finite-machine -->
 # <blockquote>

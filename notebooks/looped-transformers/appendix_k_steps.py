@@ -32,9 +32,9 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1
-# and 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. Column $i$ therefore reads
-# from $5+i-1$ if $i\le2$, and from $9+i-1-2$ after that. A matrix with one column fills columns 1 and 3 only: the
+# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1 and
+# 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. Column $i$ therefore reads from
+# $5+i-1$ if $i\le2$, and from $9+i-1-2$ after that. A matrix with a single column fills only columns 1 and 3: the
 # *masks* delete the others.
 
 # %%
@@ -444,7 +444,7 @@ claim.verdict()
 #
 # ## What to remember
 # - Each scratchpad column computes its own address and mask.
-# - A closed gate keeps all blocks except one exactly empty.
+# - A closed gate keeps every block but one exactly empty.
 # - The instruction has to be cleared at the end of a cycle.
 #
 # ## Exercises

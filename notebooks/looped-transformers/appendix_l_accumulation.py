@@ -39,9 +39,9 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 
 # %% [markdown]
 # ## A tiny example
-# A number is wrong by 0.01. A step that halves numbers halves the error as well, and a step that leaves them
-# unchanged keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors
-# add up only if no step enlarges them.
+# A number is off by 0.01. A step that halves numbers halves the error as well, and a step that leaves them unchanged
+# keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors add up only
+# if no step enlarges them.
 #
 # The machine multiplies a vector by an orthogonal matrix a hundred times, and twenty times by 1.5 times this matrix.
 
@@ -119,10 +119,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_2=1$ and $n\le5$ the paper's choice does not fail for large $\epsilon<1$. From $n=6$ on,
-# and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the distance is
-# above 10. For small $\epsilon$ the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which is divided by
-# $c$, is that of Lemma 14.
+# **Beyond the paper.** With $C_2=1$ and $n\le5$, the paper's choice does not fail for large $\epsilon<1$. From $n=6$
+# on, and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the
+# distance is above 10. For small $\epsilon$, the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which
+# is divided by $c$, is that of Lemma 14.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -141,7 +141,7 @@ show.figure(
 # the error after $T$ steps is at most $T\epsilon'$. The same is true of copies $X\mapsto XP^*$ in the norm of the
 # largest column sum, and of functions with a Lipschitz constant of at most 1.
 #
-# **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies the
+# **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies, the
 # norm is the largest column sum, as earlier in the appendix; in the spectral norm, a column that is copied to $s$
 # places, as in step 1 of Appendix K, can multiply an error by $\sqrt s$.
 #
@@ -313,8 +313,8 @@ spectral = torch.linalg.matrix_norm(single @ copied, 2) / torch.linalg.matrix_no
 
 # %% [markdown]
 # ## How we checked
-# Each product must stay within the error law of [Lemma 14](lemma_14_product.ipynb), and the distance after $T$
-# products within $T$ times this law. With norm 1.5 it must not, unless we allow the factor $1.5^{T-1}$.
+# Each product must stay within the error law of [Lemma 14](lemma_14_product.ipynb), and the distance after $T$ products
+# within $T$ times this law. With norm 1.5 it must not, unless we allow a factor of $1.5^{T-1}$.
 
 # %%
 claim = Claim("looped-transformers/appendix-l-multiplication")

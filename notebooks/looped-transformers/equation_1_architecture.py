@@ -77,7 +77,7 @@ show.figure(
 
 # %% [markdown]
 # We see the same matrix before and after the run. The commands on the right have not changed. Some memory bits have,
-# and the scratchpad holds an instruction.
+# and the scratchpad now holds an instruction.
 #
 # ## The paper states
 # <!-- claim looped-transformers/definition-architecture -->

@@ -405,24 +405,24 @@ for number, (off, cold, summaries) in sums.items():
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Table 1 counts $2\cdot10+1=21$ rows and doubles them for the hidden units. With a value weight of 1 the layer returns
+# Table 1 counts $2\cdot10+1=21$ rows and doubles them for the hidden units. With a value weight of 1, the layer returns
 # $A+A^\top$. With a large weight $M$ it holds $MA^\top+A$, and the ReLU layer divides by $M$; in 53 bits $M=2^{26}$ is
 # best. We quote the trained transformer of Charton (2021) and did not run it.
 #
 # The block of the FLEQ machine leaves its result in columns $2d+1$ to $3d$; for $d=2$ these are not among its $d^2$
 # columns.
 #
-# The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of
-# the columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. Codes
-# of one bit differ by a score of 1, so that $n$ other columns take the weight $ne^{-\lambda}$, and the temperature
-# has to grow with $\log n$, as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two
-# heads, one for each operand, do the same.
+# The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of the
+# columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. Codes of one
+# bit differ by a score of 1, so $n$ other columns take weight $ne^{-\lambda}$, and the temperature has to grow with
+# $\log n$, as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two heads, one for each
+# operand, do the same.
 #
 # </details>
 #
 # ## Where the paper differs
-# In the proof of Lemma 13, the permuted vector is added to the vector itself, which gives $A+A^\top$; it needs another
-# of the work rows. In the proof of Lemma 15 nothing brings $b$ to column 1, so the result is $a$; it needs a second
+# In the proof of Lemma 13, the permuted vector is added to the vector itself, which gives $A+A^\top$; it needs one of
+# the other work rows. In the proof of Lemma 15 nothing brings $b$ to column 1, so the result is $a$; it needs a second
 # pointer.
 #
 # ## What to remember
@@ -434,13 +434,13 @@ for number, (off, cold, summaries) in sums.items():
 # 1. *By hand.* For the matrix with the rows 1 2 and 3 4, what does the proof's version of Lemma 13 return?
 #    <details><summary>Solution</summary>
 #
-#    It returns $A+A^\top$, which has the rows 2 5 and 5 8.
+#    It returns $A+A^\top$, which has rows 2 5 and 5 8.
 #
 #    </details>
 # 2. *Predict, then run.* Set `side = 60`. How many bits does the code of a place need, and how many rows does this add?
 #    <details><summary>Solution</summary>
 #
-#    3,600 places need 12 bits in place of 10. There are two codes, so the width grows by four rows, before doubling.
+#    3,600 places need 12 bits instead of 10. There are two codes, so the width grows by four rows, before doubling.
 #
 #    </details>
 #

@@ -294,7 +294,7 @@ show.table(["d", "rows of the block"], list(block_rows.items()))
 
 # %% [markdown]
 # ## How we checked
-# We compare the error with the error law at all 30 points, and check each term separately. The number of rows must at
+# We compare the error with the error law at all 30 points and check each term separately. The number of rows must at
 # most double when $d$ doubles. As controls, we take $c=1$ and $C=0$, where the product should be wrong.
 
 # %%
@@ -481,7 +481,7 @@ for number, which in ((3, "ba"), (4, "bb"), (5, "aa")):
 # <blockquote>
 #
 # **Beyond the paper.** The product block multiplies a matrix by a number $s$ if $sI$ is the first operand. With $s$
-# alone in the first entry it returns $s$ times the first row.
+# alone in the first entry, it returns $s$ times the first row.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -720,8 +720,8 @@ claim.verdict()
 #    applies: the block returns $(e-1)/0.01\approx172$, an error of 72.
 #
 #    </details>
-# 2. *Predict, then run.* Set `d = 16`. Operands are four times as large, and more columns score 0. How do the two
-#    branches of the V for $C=10$ and the right branch for $C=40$ move?
+# 2. *Predict, then run.* Set `d = 16`. The operands have four times as many rows and columns, and more columns score 0.
+#    How do both branches of the V for $C=10$ move, and the right branch for $C=40$?
 #    <details><summary>Solution</summary>
 #
 #    All of them rise. Entries of a product are sums of 16 terms instead of 4, so $\frac12cz^2$ grows. In a

@@ -58,10 +58,10 @@ def grid(least, most):
 
 # %% [markdown]
 # ## A tiny example
-# We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has the height $1/a$ at its start $a$
-# and may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$: there $1/x$ has fallen from 2 to
-# 1.6, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at
-# 10 lasts until 60.
+# We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has height $1/a$ at its start $a$ and
+# may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$, where $1/x$ has fallen from 2 to 1.6,
+# by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at 10
+# lasts until 60.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
@@ -151,7 +151,7 @@ show.table(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Two layers are enough. For $m\ge9$ the error is at most $1.5/\sqrt m$ on $[1.5/\sqrt m,e^m]$,
+# **Beyond the paper.** Two layers are enough. For $m\ge9$, the error is at most $1.5/\sqrt m$ on $[1.5/\sqrt m,e^m]$,
 # without logarithms.
 #
 # </blockquote>
@@ -523,7 +523,7 @@ claim.verdict()
 #    It needs $\sqrt4/\frac12=4$ intervals, which begin at 0, $\frac14$, 1 and $\frac94$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `most_heads = 900`. What is the error of $1/x$ in the new row, at most?
+# 2. *Predict, then run.* Set `most_heads = 900`. How large is the error of $1/x$ in the new row at most?
 #    <details><summary>Solution</summary>
 #
 #    The bound is $1.5/\sqrt{900}=0.05$.

@@ -221,7 +221,7 @@ print(
 )
 
 # %% [markdown]
-# Next we take one cycle of a program that multiplies, and note which layers change which rows.
+# Next, we take one cycle of a program that multiplies and note which layers change which rows.
 
 # %%
 source = assemble(library_text("multiply"), bits=8, address_bits=4)
@@ -305,9 +305,9 @@ show.table(
 # It has $8L+6$ rows for integers of every length. Longer integers cost something elsewhere: one weight is $2^{N+1}$,
 # and a staircase has up to $2^{\lceil N/7\rceil+1}$ hidden units.
 #
-# Does it stay correct for ever? An endless loop lowers a cell by 5 and raises it by 5. The temperature $\lambda$
-# multiplies the scores before the softmax; we use the smallest one that our proof allows, so that the noise is as
-# large as possible.
+# Does it stay correct forever? An endless loop lowers a cell by 5 and raises it by 5. The temperature $\lambda$
+# multiplies the scores before the softmax; we use the smallest one that our proof allows, so that the noise is as large
+# as possible.
 
 # %%
 endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])
@@ -452,7 +452,7 @@ everywhere = controls["constants in every column"]
 
 # %% [markdown]
 # Random programs are a sample. For the paper's machine with integers of 8 bits and up to 32 columns, a solver covers
-# every instruction, every memory and every remainder of an earlier cycle in the scratchpad.
+# every instruction, every memory and everything that an earlier cycle can leave in the scratchpad.
 
 # %%
 certificate = certify_cycle(small)
@@ -492,12 +492,12 @@ claim.verdict()
 #   bits. The certificate is for a hard maximum, and uses the numbers of the layers that we built.
 # - *Programs for real rows.* They start with integers of 7 bits. A step at most doubles the largest one, so within 40
 #   steps no result exceeds 48 bits. In the control the gates are built for integers of 8 bits.
-# - *Rounding.* In ten layers an error of the order of $10^{-13}$ may remain, because 53 bits do not hold all sums of a
+# - *Rounding.* In ten layers, an error of the order of $10^{-13}$ may remain, because 53 bits do not hold all sums of a
 #   staircase. The next cycle removes it.
 # - *Width.* We count rows of the input, as equation (5) does. Elsewhere the paper uses the word for hidden units: a
 #   "ReLU layer of width $O(\log N)$" in the proof, and Table 1. If we count hidden units as well, the lemma holds with
 #   a hard maximum, where nothing has to be rounded: four layers with $O(\log n)$ rows and hidden units are then right
-#   for ever.
+#   forever.
 #
 # </details>
 
@@ -638,7 +638,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Put $y=5$ in place of $y=2$ in the tiny example, and go through the cycle.
+# 1. *By hand.* Put $y=5$ in place of $y=2$ in the tiny example and go through the cycle.
 #
 #    <details><summary>Solution</summary>
 #
@@ -651,7 +651,7 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    At $\lambda=5$, 6, 7 and 7.97 the first wrong cycles are 11, 35, 101 and 272. The machines at $\lambda=9$ and 10
+#    At $\lambda=5$, 6, 7 and 7.97, the first wrong cycles are 11, 35, 101 and 272. The machines at $\lambda=9$ and 10
 #    survive, but only because the run is short: with 3,000 cycles they fail at cycles 773 and 2,114.
 #
 #    </details>

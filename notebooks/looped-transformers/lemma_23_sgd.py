@@ -53,8 +53,8 @@ def data(count, source=source):
 
 # %% [markdown]
 # ## A tiny example
-# Let $w=1$, and take the point $x=2$ with the label $y=3$. The model predicts $wx=2$, so the residual is $2-3=-1$. With
-# the learning rate $\eta=0.1$ we move $w$ by $-\eta\cdot(-1)\cdot2=0.2$, and the new prediction is $2.4$.
+# Let $w=1$, and take the point $x=2$ with label $y=3$. The model predicts $wx=2$, so the residual is $2-3=-1$. With
+# learning rate $\eta=0.1$, we move $w$ by $-\eta\cdot(-1)\cdot2=0.2$, and the new prediction is $2.4$.
 #
 # ## The paper states
 # <!-- claim looped-transformers/algorithm-13 -->
@@ -70,8 +70,8 @@ def data(count, source=source):
 # **What is true.** $\text{mem}[j]=-n_d+1$, $\text{mem}[k]=-T+1$; lines 3 and 4 are $t=f_{\mathrm{mul}}(t,\eta)$ and
 # $t=f_{\mathrm{mul}}(x_*^\top,t)$.
 #
-# **What changed.** With the lines as stated only the first weight would ever move, and the counters make $(n_d+1)(T+1)$
-# updates, the last of each pass with a point past the end of the data.
+# **What changed.** With the lines as stated, only the first weight would ever move, and the counters make
+# $(n_d+1)(T+1)$ updates, the last of each pass with a point past the end of the data.
 #
 # <details><summary>Slips (3)</summary>
 #
@@ -87,8 +87,8 @@ def data(count, source=source):
 #
 # <blockquote>
 #
-# **Beyond the paper.** The machine runs the program in 18 instructions for any number of points. With copies
-# $6|\mathcal D|+3$ instructions are enough; the $7|\mathcal D|$ of the paper are right for three points or more.
+# **Beyond the paper.** The machine runs the program in 18 instructions for any number of points. With copies,
+# $6|\mathcal D|+3$ instructions are enough; the paper's $7|\mathcal D|$ are enough for three points or more.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -131,7 +131,7 @@ def data(count, source=source):
 #
 # <blockquote>
 #
-# **Beyond the paper.** With 53-bit numbers the product has an error floor near $10^{-7}$.
+# **Beyond the paper.** With 53-bit numbers, the product has an error floor near $10^{-7}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -295,7 +295,7 @@ per_bit = {(b.rows.size - a.rows.size) / (b.bits - a.bits) for a, b in pairwise(
 wide = {size: FleqLayout(size, 14 * size, 21, blocks, 40.0).rows.size for size in (4, 8, 16, 32)}
 
 # %% [markdown]
-# Finally we vary the temperature and the product's constant $c$.
+# Finally, we vary the temperature and the product's constant $c$.
 
 # %%
 slopes, heats = [1e-2, 1e-4, 1e-6, 1e-7], [5.0, 10.0, 20.0]
@@ -363,7 +363,7 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # Without the resets, the run continues with whatever is stored after the points; if it leaves the memory before its
-# end, its distance counts as infinite. In exact arithmetic the product has no error floor; with 53 bits it has one
+# end, its distance counts as infinite. In exact arithmetic, the product has no error floor; with 53 bits, it has one
 # near $10^{-7}$.
 #
 # </details>

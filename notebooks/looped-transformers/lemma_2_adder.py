@@ -18,7 +18,7 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.certified.adder import adder_layer, certify_adder
+from attention_theory.looped_transformers.certified.adder import adder_layer, certify_adder, certify_adder_noise
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer
@@ -262,7 +262,8 @@ show.figure(
 # units of bit $i$ depend on $i$ only through $h=2^{i-1}$, the value of this bit, so we read them from a built layer
 # and ask the solver z3 one question in which $h$ is a variable. As a control we drop the window that begins at $3h$.
 # A sum can reach this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong
-# for some such pairs and for no other pairs.
+# for some such pairs and for no other pairs. A second question is about noise: if the sum of the lower bits is off, a
+# bit is off by at most twice as much.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")
@@ -277,6 +278,7 @@ claim.equal("the proof's windows over the lowest bits: bits that are wrong", wro
 claim.misprint.equal("the same with bit i counted from the top, as printed", turned, 0, of="proof")
 claim.control.equal("wrong bits without the last two units", (without != right).sum(), 0)
 claim.certified("numbers of every length", certify_adder(adder_layer(wide_bits)))
+claim.certified("the noise of a sum, every length", certify_adder_noise(adder_layer(wide_bits)))
 claim.equal("pairs it gets wrong although no place carries", (~carries & (without != right).any(dim=1)).sum(), 0)
 claim.verdict()
 

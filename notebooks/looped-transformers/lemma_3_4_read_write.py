@@ -10,9 +10,9 @@
 # # Lemmas 3 and 4 · Reading and writing by address
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 3 and 4, Figures 2 and 3, Appendices B.2 and F.2.*
 #
-# A computer fetches numbers from addresses, and stores numbers there. A transformer has only columns that attend to
-# each other. One of them, the *scratchpad*, does the work, and the others are the memory. Can one attention head copy
-# any memory column into the scratchpad, and back?
+# A computer fetches numbers from addresses and stores numbers there. A transformer has only columns that attend to each
+# other. One of them, the *scratchpad*, does the work, and the others are the memory. Can one attention head copy any
+# memory column into the scratchpad, and back?
 
 # %%
 import math
@@ -36,7 +36,7 @@ from bookpress.claims import schematic
 # code of the column that it needs. Each code matches itself best: the score of $(1,-1)$ with itself is 2, and with
 # $(1,1)$ it is 0.
 #
-# The scratchpad holds 5 and points to column B, which holds 9. At a high temperature these two columns attend to
+# The scratchpad holds 5 and points to column B, which holds 9. At a high temperature, these two columns attend to
 # themselves and to each other with weight $\frac12$ each, so both receive the mean, 7. Either of them can now compute
 # what the other holds: $5+2(7-5)=9$ and $9+2(7-9)=5$.
 
@@ -429,7 +429,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A pointer is a copy of an address, so one head can connect the two columns.
-# - Both columns receive the mean, and ReLU units decide which of them takes over the other's content.
+# - Both columns receive the mean, and ReLU units decide which of them takes the other's content.
 # - The error of a read falls like $e^{-2\lambda}$.
 #
 # ## Exercises
@@ -445,8 +445,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `columns = 200`. By how much do the paper's bound and the error rise?
 #    <details><summary>Solution</summary>
 #
-#    The bound rises by the factor $(200/32)^3\approx244$. The error rises only by a factor of about 1.75, because
-#    only columns one bit away matter.
+#    The bound rises by a factor of $(200/32)^3\approx244$. The error rises only by a factor of about 1.75, because only
+#    columns one bit away matter.
 #
 #    </details>
 #

@@ -10,9 +10,9 @@
 # # Lemma 7 · Inverting a matrix with products and differences
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 7 (= 21), Algorithms 3 and 9, Appendix N.*
 #
-# To invert a matrix we do not have to solve equations. Newton's iteration takes a first guess and improves it with
-# products and differences alone, and a looped transformer can compute both. Which first guess works, and how exact
-# can the result be?
+# To invert a matrix, we do not have to solve equations. Newton's iteration takes a first guess and improves it with
+# products and differences alone, and a looped transformer can compute both. Which first guess works, and how exact can
+# the result be?
 
 # %%
 import math
@@ -68,7 +68,7 @@ show.figure(
 # **The paper states.** Pseudocode for running Newton's algorithm for matrix inversion for $T$ iterations.
 # $X_{-T}=\epsilon A$; for $i=-T,\dots,0$: $X_{i+1}=X_i(2I-AX_i)$.
 #
-# **What is true.** From $X_{-T}=\epsilon A^\top$ with $\epsilon=1/\|A\|^2$ the iteration $X\leftarrow X(2I-AX)$
+# **What is true.** From $X_{-T}=\epsilon A^\top$ with $\epsilon=1/\|A\|^2$, the iteration $X\leftarrow X(2I-AX)$
 # converges quadratically to $A^{-1}$ for every invertible $A$.
 #
 # **What changed.** The start is $\epsilon A^\top$, and $\epsilon$ is specified. From $\epsilon A$, the iteration for a
@@ -87,7 +87,7 @@ show.figure(
 # $X_{-T}:=\epsilon A$. Line 5: $y=f_{\mathrm{transp}}(y,q)$, transpose of $Y$. Line 6: $x=f_{\mathrm{mul}}(x,y)$,
 # updating the result, $X_{i+1}:=X_iY$.
 #
-# **What is true.** With $f_{\mathrm{mul}}(A,B)=A^\top B$ the program starts from $x=A^\top(\epsilon I)$, by
+# **What is true.** With $f_{\mathrm{mul}}(A,B)=A^\top B$, the program starts from $x=A^\top(\epsilon I)$, by
 # $f_{\mathrm{mul}}(a,x)$ in line 1. Line 5 transposes $x$, so that line 6 computes $XY$ with $Y=2I-AX$.
 #
 # **What changed.** As stated, lines 5 and 6 compute $(YX)^\top$, which differs from $XY$ if $A$ is not symmetric.
@@ -125,13 +125,13 @@ show.figure(
 #
 # ## Why it is true
 # With $R=I-AX$, one step gives $I-AX(2I-AX)=R^2$. The iteration therefore converges if the first residual is small
-# enough. For the guess $\epsilon A^\top$ it is $I-\epsilon AA^\top$, whose norm is below 1 for every invertible $A$
-# if $0<\epsilon\le1/\|A\|^2$. For $\epsilon A$ it is $I-\epsilon A^2$. For a rotation by a right angle this is
+# enough. For the guess $\epsilon A^\top$, it is $I-\epsilon AA^\top$, whose norm is below 1 for every invertible $A$ if
+# $0<\epsilon\le1/\|A\|^2$. For $\epsilon A$, it is $I-\epsilon A^2$. For a rotation by a right angle, this is
 # $(1+\epsilon)I$, and the iteration diverges.
 #
-# In the machine every product has a small error. In directions where $A$ is small, $X$ has to grow, and the errors
-# grow with it, overall by at most the square of the condition number of $A$. The quadratic convergence then removes
-# them, except those of the last step.
+# In the machine, every product has a small error. In directions where $A$ is small, $X$ has to grow, and the errors
+# grow with it, overall by a factor of at most the square of the condition number of $A$. The quadratic convergence then
+# removes them, except those of the last step.
 #
 # <details><summary>Proof of Algorithm 3, as corrected</summary>
 #
@@ -330,8 +330,8 @@ hotter = {factor: first_product(factor) / first_product() for factor in (1.01, 1
 # becomes $(e^{\lambda cz-(\lambda-1)C}-1)/c$ at $\lambda$ times the temperature, which tends to $-1/c$. [What
 # temperature alone can do](temperature_alone.ipynb) proves that no fixed weights avoid this.
 #
-# The method fails for a matrix of condition $10^8$. In the direction where $A$ is smallest, $X$ begins below the error
-# of the first product.
+# The method fails for a matrix with condition number $10^8$. In the direction where $A$ is smallest, $X$ begins below
+# the error of the first product.
 
 # %%
 left, right = (torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.float64))[0] for _ in range(2))
@@ -420,7 +420,7 @@ claim.verdict()
 #
 # The gate of the machine exceeds twice every entry that occurs. We use a bound only where it is finite. The paper's
 # program runs for 14 steps, because its rounding errors, which are not symmetric, grow from step to step even for
-# symmetric matrices. With the constant $c$ an entry $z$ of a product is off by at most $cz^2/2+\rho/c$, where $\rho$
+# symmetric matrices. With the constant $c$, an entry $z$ of a product is off by at most $cz^2/2+\rho/c$, where $\rho$
 # is what rounding adds in 53 bits, and $c$ near $10^{-6}$ or $10^{-7}$ is best. A machine that is built for a
 # temperature divides the keys of its product by that temperature, so that the temperature does not matter there. With
 # separate heads for each block, as Theorem 2 has them, the widest layer has six heads.

@@ -61,8 +61,7 @@ show.figure(
 
 # %% [markdown]
 # We see the direction approach $(1,1)$, the eigenvector of 3. The start matters: from $(1,1)$, the matrix
-# $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$ gives $(1,1)$ for ever, which is the eigenvector of its *smaller*
-# eigenvalue.
+# $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$ gives $(1,1)$ forever, which is the eigenvector of its *smaller* eigenvalue.
 #
 # ## The paper states
 # <!-- claim looped-transformers/algorithm-4 -->
@@ -81,7 +80,7 @@ show.figure(
 #
 # **What changed.** From a start of ones, $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$, whose eigenvalues are 1 and 3, gives
 # $b_T=(1,1)$ for every $T$, which is the eigenvector of 1. The Laplacian $\begin{pmatrix}1&-1\\-1&1\end{pmatrix}$ gives
-# $b_1=0$, and the division is $0/0$. With two eigenvalues of the same largest modulus, there may be no limit.
+# $b_1=0$, and the division is $0/0$. If two eigenvalues share the largest modulus, there may be no limit.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -94,7 +93,7 @@ show.figure(
 # **The paper states.** Newton's algorithm to compute inverse square root: $1/\sqrt S$. Initialize $x_0=1$; for
 # $k=0,\dots,T$: $x_{k+1}=x_k\big(\frac32-\frac S2x_k^2\big)$.
 #
-# **What is true.** From $x_0=1$ the iteration converges to $1/\sqrt S$ for $0<S<3$. For $S<1$ it is within $10^{-12}$
+# **What is true.** From $x_0=1$, the iteration converges to $1/\sqrt S$ for $0<S<3$. For $S<1$, it is within $10^{-12}$
 # after at most about $\log_{1.5}(1/\sqrt S)+6$ steps. It takes more and more steps as $S$ approaches 3, where
 # $x_1=(3-S)/2$ tends to 0.
 #
@@ -118,7 +117,7 @@ show.figure(
 # gives $b_T$. The second loop has a separate counter: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a
 # relative error $\epsilon$, with $S=\|b_T\|^2$. With the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$,
 # $T\log_{1.5}(\|A\|/|\lambda_1|)$ and $\log_{1.5}(1/|w\cdot b_0|)$ in place of the first term are enough. For symmetric
-# $A$ this number does not grow with $T$.
+# $A$, this number does not grow with $T$.
 #
 # **What changed.** If $A$ is not normalised, or the start consists of ones, $S$ can leave the range of Algorithm 11.
 # For example, from ones, $A=11^\top/d$, whose norm is 1, has $S=d$. In addition, $T$ rounds of the second loop can be
@@ -169,7 +168,7 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# In each step the part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ relative to the first.
+# In each step, the part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ relative to the first.
 # The start needs a part along the first. For a matrix that is not symmetric, the *left* eigenvector measures this part.
 #
 # The inverse of the norm is $1/\sqrt S$ with $S=\|b\|^2$. Newton's iteration $x\leftarrow x(3-Sx^2)/2$ finds it with
@@ -592,7 +591,7 @@ show.figure(
 
 # %% [markdown]
 # On the left we see the memory differ from the exact program by the error of the products. On the right, the error
-# grows as $S$ falls, and stays below the bound of each matrix.
+# grows as $S$ falls and stays below the bound of each matrix.
 #
 # The machine must fail if the start has almost no part along the top eigenvector: then $S$ is smaller than the error
 # of the products. It also fails with a large $c$, and with weights built for another temperature, because no fixed
@@ -643,10 +642,10 @@ in_t_rounds = (by_square[: len(batches[d])] - 1).abs().max()  # the symmetric on
 
 # %% [markdown]
 # ## How we checked
-# In every step the distance must lie between two bounds, for random symmetric matrices of two sizes. A solver proves
+# In every step, the distance must lie between two bounds, for random symmetric matrices of two sizes. A solver proves
 # that the inverse root converges for every $S$ between 0 and 3. In the machine, the counter must be right in every
-# cycle, and the error must stay below its bound. The controls are a start that is nearly orthogonal to the
-# eigenvector, a matrix of norm 3, and $T$ rounds for both loops.
+# cycle, and the error must stay below its bound. The controls are a start that is nearly orthogonal to the eigenvector,
+# a matrix of norm 3, and $T$ rounds for both loops.
 
 # %%
 claim = Claim("looped-transformers/algorithm-4")
@@ -732,13 +731,13 @@ claim.verdict()
 # $|c_2/c_1|\,|\lambda_2/\lambda_1|^T/\sqrt{1+u_T^2}$.
 #
 # *The error in the machine.* A product's entry $z$ is off by at most $cz^2/2+\rho/c$, as in Lemma 7, as long as the
-# entries of its operands are not too large: entries up to $g$ add $e^{cg^2-C}/c$. In the product of $S$ and $x^2$
-# this matters below $S\approx10^{-4}$. An error of $S$ becomes about $S^{-3/2}$ times as large in $x$. We use a bound
-# only where it is finite.
+# entries of its operands are not too large: entries up to $g$ add $e^{cg^2-C}/c$. In the product of $S$ and $x^2$, this
+# matters below $S\approx10^{-4}$. An error in $S$ becomes about $S^{-3/2}$ times as large in $x$. We use a bound only
+# where it is finite.
 #
-# *The gate.* The program holds $x^2$, which comes near $1/S$. The gate is twice the largest entry of the exact
-# program, and at least 1000. With a gate below $1/S$ the machine would be wrong, whatever the bound is. A machine
-# that is built for a temperature divides the keys of its product by that temperature.
+# *The gate.* The program holds $x^2$, which comes near $1/S$. The gate is twice the largest entry of the exact program,
+# and at least 1000. With a gate below $1/S$, the machine would be wrong, whatever the bound is. A machine that is built
+# for a temperature divides the keys of its product by that temperature.
 #
 # </details>
 #
@@ -758,7 +757,7 @@ claim.verdict()
 #    fall?
 #    <details><summary>Solution</summary>
 #
-#    The next vector is $(41,40)$ with the ratio 0.976. The distance to 1 fell from $\frac1{14}$ to $\frac1{41}$, by a
+#    The next vector is $(41,40)$, with ratio 0.976. The distance to 1 fell from $\frac1{14}$ to $\frac1{41}$, by a
 #    factor of 2.93. It tends to 3, the quotient of the eigenvalues.
 #
 #    </details>

@@ -134,7 +134,7 @@ show.figure(
 # **What is true.** Two counters and two pointers lead Algorithm 15 through $n_d$ points, $T$ times, which makes $Tn_d$
 # updates. The counters start at $-n_d+1$ and $-T+1$, and there is no line 9.
 #
-# **What changed.** From $-n_d$ and $-T$ the counters make $(n_d+1)(T+1)$ updates. Line 9 resets instruction 3, which
+# **What changed.** From $-n_d$ and $-T$, the counters make $(n_d+1)(T+1)$ updates. Line 9 resets instruction 3, which
 # holds no pointer to the data.
 #
 # <details><summary>Slips (1)</summary>
@@ -312,7 +312,7 @@ ratio = stepped.loss(x[0], y[0].item()) / network.loss(x[0], y[0].item())
 print(side_by_side(listing_beside()))
 
 # %% [markdown]
-# The interpreter runs the repaired listing, and then versions with one of the paper's errors put back.
+# The interpreter runs the repaired listing, and then versions each with one of the paper's errors put back.
 
 # %%
 two, labels = x[:2], y[:2]

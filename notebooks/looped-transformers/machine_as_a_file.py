@@ -61,13 +61,13 @@ from bookpress import Claim, show
 #
 # ## Why it is true
 # A cycle of the machine is a fixed list of matrix products, sums, ReLUs and softmaxes. ONNX is a file format for such
-# lists. We therefore write one cycle to a file, and run it in a loop. The file must also say where a program goes: the
+# lists. We therefore write one cycle to a file and run it in a loop. The file must also say where a program goes: the
 # sizes of the machine, the names of its rows, and an input without a program.
 #
 # ## See it run
-# You can make the same file from the command line: `book export looped-transformers/subleq --layers 4 -o
-# computer.onnx`. With another file ending you get the matrices $K$, $Q$, $V$, $W_1$, $b_1$, $W_2$ and $b_2$ of every
-# layer as JSON.
+# You can make the same file from the command line:
+# `book export looped-transformers/subleq --layers 4 -o computer.onnx`. With another file extension, you get the
+# matrices $K$, $Q$, $V$, $W_1$, $b_1$, $W_2$ and $b_2$ of every layer as JSON.
 
 # %% tags=["parameters"]
 layers = 4  # of the computer with one instruction, one of 4, 6, 10
@@ -125,8 +125,8 @@ show.figure(
 # We see that nearly all weights are zero. The others form short diagonals and staircases.
 #
 # ### A program without torch
-# This is all the code that we need to run a program. We write a number in bits, the lowest first, with $-1$ in place of
-# 0.
+# The following is all the code that we need to run a program. We write a number in bits, the lowest first, with $-1$ in
+# place of 0.
 
 
 # %%
@@ -135,9 +135,9 @@ def in_bits(numbers, count):
 
 
 # %% [markdown]
-# We put the memory and the instructions where the file says that they belong. The program multiplies 7 by 9: it
-# subtracts 7 nine times, and changes the sign. Cells 0 and 1 hold 0 and $-1$ in every program. With the file on disk,
-# the runtime begins with `InferenceSession("computer.onnx")`.
+# We put the memory and the instructions where the file says they belong. The program multiplies 7 by 9: it subtracts 7
+# nine times and changes the sign. Cells 0 and 1 hold 0 and $-1$ in every program. With the file on disk, you would
+# start the runtime with `InferenceSession("computer.onnx")`.
 
 # %%
 memory, code = [0, -1, 7, 9, 1, 0, 0], [(2, 5, 1), (4, 3, 3), (0, 0, 0), (5, 6, 4)]
@@ -159,8 +159,8 @@ print("7 times 9 is", product)
 
 # %% [markdown]
 # ### A hundred programs
-# We run random programs from the file and in torch. After each cycle we compare the two states, and counter and memory
-# with the interpreter's. A program is wrong if it is wrong in any cycle.
+# We run random programs from the file and in torch. After each cycle, we compare the two states, and we compare the
+# counter and the memory with the interpreter's. A program is wrong if it is wrong in any cycle.
 
 # %%
 machine, file = computer.machine, ComputerFile(content)
@@ -308,7 +308,7 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    In binary, 5 is 0101. With the lowest bit first and $-1$ in place of 0 we get $(1,-1,1,-1)$.
+#    In binary, 5 is 0101. With the lowest bit first and $-1$ in place of 0, we get $(1,-1,1,-1)$.
 #
 #    </details>
 #
@@ -316,7 +316,7 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    It has 866 kB in place of 378, and 202,259 parameters in place of 98,669. All programs still run.
+#    It has 866 kB instead of 378, and 202,259 parameters instead of 98,669. All programs still run.
 #
 #    </details>
 #

@@ -24,15 +24,14 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# We take the cells $x=3$ and $y=5$, and execute `y -= x` twice. The first pass computes $5-3=2$. It does not yet
-# write this 2 into the column of $y$. The scratchpad keeps it, as the *pending result*, together with the address of
-# $y$.
+# We take the cells $x=3$ and $y=5$ and execute `y -= x` twice. The first pass computes $5-3=2$. It does not yet write
+# this 2 into the column of $y$. The scratchpad keeps it, as the *pending result*, together with the address of $y$.
 #
 # In the second pass we see two things happen at once:
 #
-# - The column of $y$ compares its address with that of the pending result. They agree, so it takes over the 2.
+# - The column of $y$ compares its address with that of the pending result. They match, so the column takes the 2.
 # - The scratchpad needs $x$ and $y$. It reads $x$ from its column. It must not read $y$ from its column, which still
-#   holds 5. For this case the program says "the pending result" in place of "$y$", so the scratchpad reads its own 2.
+#   holds 5. For this case, the program says "the pending result" in place of "$y$", so the scratchpad reads its own 2.
 #
 # The scratchpad attends to three columns, with weight $\frac13$ each: a column of $x$ that holds $-3$ (the bits of 3
 # with the opposite sign), itself with the 2, and the column that says what comes next. Multiplied by three, the sum
@@ -75,7 +74,7 @@ show.figure(
 # **Beyond Lemma 1 (One layer with one head executes an instruction)** *Lemma 1, Section 4*
 #
 # A looped transformer with one layer and one head, of the form (1), executes one SUBLEQ instruction in each pass. It
-# has $17L+2N+8$ rows and $4m+2k+5$ columns. With a softmax it is exact for ever if $e^{2\lambda}\ge11\cdot2^N(L+1)$.
+# has $17L+2N+8$ rows and $4m+2k+5$ columns. With a softmax, it is exact forever if $e^{2\lambda}\ge11\cdot2^N(L+1)$.
 # Without a head, no number of layers is enough if every cell keeps its integer in separate columns.
 #
 # </blockquote>
@@ -106,9 +105,9 @@ show.figure(
 # scores of one kind. In this way attention makes the choice. *Fetching comes early:* the column that is read now
 # already holds all addresses of the next pass.
 #
-# All that remains for the ReLU layer depends on one number, $s=b-a$. Each bit of the result, and the flag, is a sum
-# of steps in $s$. The steps are flat around every integer, so they also round. Every other entry that the scratchpad
-# keeps is a sign.
+# All that remains for the ReLU layer depends on one number, $s=b-a$. Each bit of the result, and the flag, is a sum of
+# steps in $s$. The steps are flat around every integer, so they also round. All other entries that the scratchpad keeps
+# are signs.
 #
 # <details><summary>Proof that one layer with one head executes an instruction</summary>
 #
@@ -251,7 +250,7 @@ show.figure(
 
 # %% [markdown]
 # The first four rows are the scratchpads: we see that each looks at three columns. Most other columns look at
-# themselves. In each role one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it
+# themselves. In each role, one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it
 # is being written.
 #
 # ## How we checked
@@ -335,8 +334,8 @@ claim.number("steps compared", sum(result.steps for result in found.values()))
 claim.verdict()
 
 # %% [markdown]
-# The bound on rows needs programs and memories whose runs all differ. For two cells and two sources we list all
-# programs of two instructions and all memories, and count their different runs.
+# The bound on rows needs programs and memories whose runs all differ. For two cells and two sources, we list all
+# programs of two instructions and all memories and count their different runs.
 
 # %%
 runs, mixed = set(), set()
@@ -395,8 +394,8 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    The first operand is $y$, the pending result $-1$. It is read from the scratchpad of that role, which holds its
-#    bits with the opposite sign. The second operand is read from the column of $x$ for second operands, which
-#    holds 3. The pending result becomes $3-(-1)=4$, for $x$. In this pass the columns of $y$ take over $-1$.
+#    bits with the opposite sign. The second operand is read from the column of $x$ for second operands, which holds 3.
+#    The pending result becomes $3-(-1)=4$, for $x$. In this pass, the columns of $y$ take $-1$.
 #
 #    </details>
 # 2. *Predict, then run.* By how much does the inverse temperature of the proof grow if `bits` goes from 8 to 16?

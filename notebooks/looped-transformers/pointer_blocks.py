@@ -102,8 +102,8 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The FLEQ machine, with one head in each of its 12 layers, runs the repaired Algorithms 13, 15
-# and 16 on more data points than the program has instructions. In Algorithm 15 a loop over the hidden units runs inside
-# the loop over the data.
+# and 16 on more data points than the program has instructions. In Algorithm 15, a loop over the hidden units runs
+# inside the loop over the data.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -217,7 +217,7 @@ print(side_by_side(sgd_beside()))
 print(side_by_side(listing_beside()))
 
 # %% [markdown]
-# We run two epochs of Algorithm 13, with its resets and without them.
+# We run two epochs of Algorithm 13, with and without its resets.
 
 # %%
 source = generator(seed)
@@ -389,7 +389,7 @@ claim.verdict()
 #    Three addresses take 15 rows, so $d\ge15$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `points = 60`. What happens to the staircase, and to the number of instructions?
+# 2. *Predict, then run.* Set `points = 60`. What happens to the staircase and to the number of instructions?
 #    <details><summary>Solution</summary>
 #
 #    The staircase becomes three times as high. The program still has 18 instructions.

@@ -86,14 +86,14 @@ require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20)
 # <!-- /claim -->
 #
 # ## Why it is true
-# In the FLEQ machine the columns already exist: its scratchpad has $\max(4d,d^2)$ of them. Column $i$ holds the slope
+# In the FLEQ machine, the columns already exist: its scratchpad has $\max(4d,d^2)$ of them. Column $i$ holds the slope
 # and the shift of step $i$ as fixed entries and uses them as a query. Only the first column, with the operand $x$, has
 # a key. Column $i$ therefore gives it the weight $\phi(\text{slope}_i\,x+\text{shift}_i)$, where $\phi$ is the sigmoid,
-# and needs no copy of $x$. A hidden unit multiplies the weight by the height of the step. In the second layer attention
-# averages over all columns, and this gives the sum.
+# and needs no copy of $x$. A hidden unit multiplies the weight by the height of the step. In the second layer,
+# attention averages over all columns, which gives the sum.
 #
-# With $m=d^2$ columns, the root on $[0,C]$ has the error $\sqrt C/m$ (Lemma 20), and the reciprocal an error of order
-# $1/m$ on a fixed interval (Lemma 18).
+# With $m=d^2$ columns, the root on $[0,C]$ has error $\sqrt C/m$ (Lemma 20), and the reciprocal an error of order $1/m$
+# on a fixed interval (Lemma 18).
 #
 # ## See it run
 # First we run the sums of Corollary 2 on their own, for three target errors.
@@ -259,17 +259,17 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* For the root on $[0,8]$, which error can we expect with $d=4$ and with $d=8$?
+# 1. *By hand.* For the root on $[0,8]$, what error can we expect with $d=4$ and with $d=8$?
 #    <details><summary>Solution</summary>
 #
 #    There are 16 and 64 columns, and $\sqrt8\approx2.83$, so the errors are at most 0.18 and 0.044.
 #
 #    </details>
-# 2. *Predict, then run.* Set `least = 0.4` in place of 0.2. How does the line of the reciprocal move?
+# 2. *Predict, then run.* Set `least = 0.4` in place of 0.2. How does the line for the reciprocal move?
 #    <details><summary>Solution</summary>
 #
 #    A reciprocal down to $\delta$ takes about $1/\epsilon\delta$ steps. With $\delta$ doubled, the same number of
-#    columns reaches about half the error, and the line moves down by a factor near two.
+#    columns reaches about half the error, and the line moves down by a factor of about two.
 #
 #    </details>
 #

@@ -223,7 +223,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `terms = 12`. Does the number of layers or heads change?
 #    <details><summary>Solution</summary>
 #
-#    The widest layer has 12 heads in place of 6, one per term. The number of layers stays 12.
+#    The widest layer has 12 heads instead of 6, one per term. The number of layers stays 12.
 #
 #    </details>
 #

@@ -76,7 +76,7 @@ w = torch.zeros(d, dtype=torch.float64)
 # logistic loss takes two sigmoids and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has
 # $\epsilon=O(\delta/m)$. The update with the sum over all points runs as well.
 #
-# If $|f''|\le L$ is all that is known, the term of $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two
+# If $|f''|\le L$ is all that is known, the term for $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two
 # losses that we run are convex.
 #
 # </blockquote>
@@ -341,10 +341,11 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* The derivative of Huber's loss rises from $-1$ to 1. With $m=40$ equal steps, how high is a step, and
-#    how far is a staircase of hard steps from the derivative at most?
+#    how far at most is a staircase of hard steps from the derivative?
 #    <details><summary>Solution</summary>
 #
-#    A step is $2/40=0.05$ high. With steps at the middle of their intervals the distance is at most half of it, 0.025.
+#    A step is $2/40=0.05$ high. With steps at the middle of their intervals, the distance is at most half of this,
+#    0.025.
 #
 #    </details>
 # 2. *Predict, then run.* Set `terms = 160` in place of 40. How do the bound for Huber's loss and the number of heads

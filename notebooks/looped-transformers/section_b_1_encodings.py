@@ -140,16 +140,16 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # <!-- /claim -->
 #
 # ## Why it is true
-# Two codes of $L$ bits that differ in $h$ bits have the inner product $L-2h$. The temperature $\lambda$ multiplies the
+# Two codes of $L$ bits that differ in $h$ bits have inner product $L-2h$. The temperature $\lambda$ multiplies the
 # scores. If all $2^L$ codes are present, every bit is free, and the denominator of the softmax factorises:
 #
 # $$\sum_je^{\lambda(L-2h_j)}=(e^\lambda+e^{-\lambda})^L,\ \text{weight of the right column}=(1+e^{-2\lambda})^{-L}.$$
 #
 # The exponent is $2\lambda$, because the gap is 2. The paper uses only that it is at least 1. For small
-# $e^{-2\lambda}$, the $L$ nearest neighbours together take the weight $Le^{-2\lambda}$. An entry of size $G$ can be
+# $e^{-2\lambda}$, the $L$ nearest neighbours together take weight $Le^{-2\lambda}$. An entry of size $G$ can be
 # replaced by one of size $-G$, so we expect an error of $2GLe^{-2\lambda}$.
 #
-# Integers use the same $\pm1$ bits. In two's complement we negate a number by flipping all bits and adding 1. This
+# Integers use the same $\pm1$ bits. In two's complement, we negate a number by flipping all bits and adding 1. This
 # works only if the top bit is $+1$ for *negative* numbers, as in Appendix F.3.
 #
 # ## See it run
@@ -182,7 +182,7 @@ few = [(*pair, diagonal(*pair)[0], softmax_law(*pair)) for pair in pairs if pair
 show.table(["L", "inverse temperature", "weight of the right column", "the law"], few)
 
 # %% [markdown]
-# With nine bits and $\lambda=0.5$, the right column gets 6 % of the weight; with $\lambda=1$ it gets 32 %. Next we
+# With nine bits and $\lambda=0.5$, the right column gets 6 % of the weight; with $\lambda=1$ it gets 32 %. Next, we
 # prepare two controls: two columns that share a code, and the paper's misprinted index.
 
 # %%
@@ -339,7 +339,7 @@ claim.verdict()
 #
 # ## What to remember
 # - The right address scores at least 2 more than any other, whatever the length of the addresses.
-# - A look-up among all codes of $L$ bits misses the weight $1-(1+e^{-2\lambda})^{-L}$, which is about $Le^{-2\lambda}$.
+# - A look-up among all codes of $L$ bits misses weight $1-(1+e^{-2\lambda})^{-L}$, which is about $Le^{-2\lambda}$.
 # - A positive top bit marks a negative integer, so the machine can subtract by flipping bits and adding.
 #
 # ## Exercises
@@ -356,8 +356,8 @@ claim.verdict()
 #    of an entry fall?
 #    <details><summary>Solution</summary>
 #
-#    The bound has a factor $n^3$ and falls by $45^3$, almost five powers of ten. The error depends on the number of
-#    bits, which falls from ten to five, so it is halved.
+#    The bound has a factor of $n^3$ and falls by a factor of $45^3$, almost five powers of ten. The error depends on
+#    the number of bits, which falls from ten to five, so it is halved.
 #
 #    </details>
 #

@@ -21,6 +21,7 @@ from attention_theory.looped_transformers.certified.branch import (
     certify_bits_flag,
     certify_integer_flag,
     certify_selection,
+    certify_selection_noise,
 )
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
@@ -242,8 +243,9 @@ def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
 
 # %% [markdown]
 # ## How we checked
-# A solver verifies the flags for every integer and every length, and the choice for all counters and targets. As
-# controls, a flag that looks at the sign alone misses zero, and a branch in a single layer fails.
+# A solver verifies the flags for every integer and every length, and the choice for all counters and targets. It also
+# shows that noise $F$ in the flag and $D$ in the target moves the next counter by at most $2F+2D$. As controls, a flag
+# that looks at the sign alone misses zero, and a branch in a single layer fails.
 
 # %%
 claim = Claim("looped-transformers/equation-3-flag")
@@ -296,6 +298,7 @@ claim.equal("wrong next counters, two layers, flag beside increment", wrong(2), 
 claim.control.equal("wrong next counters, all in one layer", wrong(1), 0)
 claim.control.equal("pairs for which a flag of 1/2 gives a code", valid, 4**address_bits)
 claim.certified("the choice, any counters", certify_selection())
+claim.certified("noise of the choice, any counters", certify_selection_noise())
 claim.verdict()
 
 # %% [markdown]
@@ -317,8 +320,8 @@ claim.verdict()
 #    is $0+\sigma(1)=1$. With $1+N=5$ we get $1+7=8$ and $0+9=9$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `lengths = [3, 12]`. For how many of the 8 and of the 4096 numbers is the flag with $1+N$
-#    wrong?
+# 2. *Predict, then run.* Set `lengths = [3, 12]`. With $1+N$, for how many of the 8 numbers, and of the 4096, is the
+#    flag wrong?
 #    <details><summary>Solution</summary>
 #
 #    For all of them. If $k$ bits are $+1$, the second term is $1+2(N-k)$. It is 1 only for $k=N$, the number $-1$,

@@ -107,7 +107,7 @@ show.figure(
 #
 # **The temperature of a SUBLEQ cycle (How it depends on the length of the integers)** *Appendix G, Step 6; Appendix L*
 #
-# Let $\lambda\ge1$. With Step 6 as the last layer only, a machine is exact for ever if
+# Let $\lambda\ge1$. With Step 6 as the last layer only, a machine is exact forever if
 # $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If
 # the units of the two reads contain the ramps of Step 6 as well, in the same layers and rows,
 # $\lambda\ge\frac12\ln\big(16(L+1)\big)$ is enough for every $N$.
@@ -488,7 +488,7 @@ show.table(
 
 # %% [markdown]
 # At the bound of Appendix L the reads are right to many digits, yet some bits of the sum flip. At the temperature of
-# the proof all cells are right.
+# the proof, all cells are right.
 #
 # ### Without rounding
 # We remove the last layer and run 60 steps.
@@ -661,7 +661,7 @@ claim.verdict()
 # copy, so it is enough as long as $N$ is small compared with $3\log_2n$.
 #
 # ## What to remember
-# - Two ramps turn a small error into no error, so a looped machine can stay exact for ever.
+# - Two ramps turn a small error into no error, so a looped machine can stay exact forever.
 # - If we round only after the adders, the temperature has to grow with the length of the integers.
 # - With rounding at the reads, one temperature is enough for integers of any length.
 #

@@ -73,7 +73,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The step depends on the product only through the place where it jumps. On both sides it is constant.
+# The output depends on the product only through the side of the jump on which it lies. On each side it is constant.
 #
 # ## What we prove
 # <!-- claim looped-transformers/temperature-limit -->

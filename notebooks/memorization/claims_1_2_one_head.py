@@ -55,8 +55,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The number $c$ does not change the weights on the first query. On the second, a large $c$ pushes all weight to one
-# token.
+# The number $c$ does not change the weights on the first query. On the second, a large $c$ pushes all the weight onto
+# one token.
 #
 # ## The paper states
 # An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and a query $e$. A head with key and query
@@ -162,7 +162,7 @@ show.figure(
 # $u$ is orthogonal to the queries of our examples, $W^+$ is *silent* on them: all its logits are 0. If $u$ and $v$ are
 # otherwise random, then $u\cdot e\ne0$ for every other query $e$, and the products of $v$ with the tokens all differ.
 # We then say that $W^+$ is *decided* on every other example: its logits differ, and a large multiple $cW^+$ puts nearly
-# all weight on the largest. The sum $W^*+cW^+$ does both jobs.
+# all the weight on the largest. The sum $W^*+cW^+$ does both jobs.
 #
 # <details><summary>Proof of Claim 1, for targets inside the simplex</summary>
 #
@@ -305,7 +305,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The matrix grows without limit, so no matrix reaches a corner. This is why the targets must be positive.
+# The matrix grows without limit, so no finite matrix reaches a corner. This is why the targets must be positive.
 #
 # Next we test $W^+$ alone. Among the rank-one matrices that should be silent on the first five of forty examples, we
 # draw one at random.

@@ -300,7 +300,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* For large $H$, which fraction of $Hd$ is guaranteed for $n=2$? Which for $n=d-1$?
+# 1. *By hand.* For large $H$, what fraction of $Hd$ is guaranteed for $n=2$? Which for $n=d-1$?
 #    <details><summary>Solution</summary>
 #
 #    For $n=2$, each further head adds $d-\lceil d/2\rceil$, so about one half is guaranteed. For $n=d-1\ge2$, each adds

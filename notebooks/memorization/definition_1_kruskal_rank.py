@@ -326,7 +326,7 @@ claim.verdict()
 #
 # - Kruskal rank is about every subset: a single dependent subset lowers it.
 # - Theorem 1 requires that every $n$ queries are independent, and so are the tokens of each context.
-# - The sampled test estimates the fraction of independent subsets, in a given precision.
+# - The sampled test estimates the fraction of independent subsets at a given precision.
 #
 # ## Exercises
 #

@@ -142,8 +142,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A softmax with large logits puts nearly all weight on one token. The proof uses this to keep a head out of the way. In
-# a trained model, saturation shows that the logits have grown, but not that each example has an owner.
+# A softmax with large logits puts nearly all the weight on one token. The proof uses this to keep a head out of the
+# way. In a trained model, saturation shows that the logits have grown, but not that each example has an owner.
 #
 # ## See it run
 # We train models of a reduced size, with tokens of 16 numbers, contexts of 8 tokens and 20 classes. For comparison, we
@@ -314,7 +314,7 @@ show.table(
 )
 
 # %% [markdown]
-# No interval of the difference is above 0. Finally, we look at the largest weights.
+# No interval for the difference lies entirely above 0. Finally, we look at the largest weights.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -520,7 +520,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Each of eight heads is saturated on 70 % of the examples, independently of the others. On which fraction
+# 1. *By hand.* Each of eight heads is saturated on 70 % of the examples, independently of the others. On what fraction
 #    of the examples is at least one head free?
 #    <details><summary>Solution</summary>
 #

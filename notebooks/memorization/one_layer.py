@@ -11,9 +11,9 @@
 # *Our addition to Section 4.4 and Table 3 (Appendix J) of Mahdavi, Liao and Thrampoulidis.*
 #
 # Language models often fail the tests of this paper, because too few of their queries are linearly independent. Is this
-# a property of the models, or of the computer arithmetic? We prove that in exact arithmetic, almost all models of
-# BERT's or GPT-2's form pass after one layer with positions. Then we predict how many queries are independent according
-# to float32.
+# a property of the models, or of computer arithmetic? We prove that in exact arithmetic, almost all models of BERT's or
+# GPT-2's form pass after one layer with positions. Then we predict how many queries are independent according to
+# float32.
 
 # %%
 import json

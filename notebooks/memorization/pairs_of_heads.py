@@ -28,7 +28,7 @@ from bookpress.claims import schematic
 # ## A tiny example
 # Suppose that all examples share a context of two tokens, and that a head reads the number $0$ from the first token and
 # $1$ from the second. If its logits are $0$ and $s$, its output is $\sigma(s)=1/(1+e^{-s})$. A second head reads the
-# same numbers with a minus sign, and has the logit $s'$. Together they give $\sigma(s)-\sigma(s')$.
+# same numbers with a minus sign, and has logit $s'$. Together they give $\sigma(s)-\sigma(s')$.
 #
 # Let $s=c\,u+q$ and $s'=c\,u-q$, with $c=100$, where $u$ and $q$ depend on the query:
 #
@@ -108,8 +108,8 @@ show.figure(
 #
 # With queries in general position, $\kappa=d$, and single heads memorise $H(d-1)$ labels. The rank of the feature
 # matrix $Z$ in Theorem 1 is limited to $H(n-1)+1$ in a shared context. {cite}`dana2025memorization` study
-# attention-only transformers that associate contexts with next tokens. They improve $H(n-1)+1$ to $Hd_h+d$, also for
-# contexts of any length.
+# attention-only transformers that associate contexts with next tokens. They improve $H(n-1)+1$ to $Hd_h+d$, and do so
+# for contexts of any length.
 #
 # ## Why it is true
 # Choose a vector $v$ whose products with the tokens are not all equal, in any context. Give every head the key $v$. A

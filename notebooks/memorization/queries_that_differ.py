@@ -301,7 +301,7 @@ show.table(
 #
 # ## What to remember
 # - For one shared context of independent tokens, it is enough that no query is zero and no two are equal or opposite.
-# - Keys of width one already give each head $n-1$ examples.
+# - Keys of width one already let each head memorise $n-1$ examples.
 # - Opposite queries are special because $\sigma(-s)=1-\sigma(s)$.
 #
 # ## Exercises

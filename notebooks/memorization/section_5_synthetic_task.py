@@ -35,7 +35,7 @@
 # as the full layer.
 #
 # The task is not quite the setting of Theorem 1. The 100 classes exceed the width 64, so the model may not be able to
-# produce arbitrary outputs. However, only the largest output counts, which is easier.
+# produce arbitrary outputs. However, only the largest output counts, which makes the task easier.
 #
 # ## See it run
 # The table lists our choices where the paper gives none.
@@ -205,7 +205,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* What are the mean and the variance of one number of a token?
+# 1. *By hand.* What are the mean and the variance of a single entry of a token?
 #    <details><summary>Solution</summary>
 #
 #    They are 1/2 and 1/12, as for every uniform number from $[0,1]$.

@@ -2,9 +2,9 @@
 # # Table 1 and Figure 1 · Do the assumptions hold in a vision transformer?
 # *Mahdavi, Liao, Thrampoulidis: Table 1 and Figure 1, Section 5.1.*
 #
-# In a vision transformer, all images have the same query, the class token, so Assumption 1, which requires independent
-# queries, fails. After one layer, information about the image is mixed into each class token. Are the class tokens now
-# as independent as the theorem requires?
+# In a vision transformer, all images have the same query, the class token, so Assumption 1 (independent queries) fails.
+# After one layer, information about the image is mixed into each class token. Are the class tokens now as independent
+# as the theorem requires?
 #
 # **In numbers.** The paper's model has $n=197$ tokens of $d=768$ numbers. Assumption 1 requires that any 197 of the
 # class tokens are independent. Assumption 2 requires the same of the 197 tokens of each image, and general position of

@@ -3,7 +3,7 @@
 # *Mahdavi, Liao, Thrampoulidis: Table 3, Appendix J.*
 #
 # The theorems of this paper assume that queries and tokens are linearly independent. Are they, in a real language
-# model? The paper tests GPT-2 and BERT on Wikipedia. We test models with random weights, and one trained BERT.
+# model? The paper tests GPT-2 and BERT on Wikipedia. We test models with random weights and one trained BERT.
 
 # %%
 import json

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
 
 class AttentionBlock(nn.Module):
@@ -20,8 +20,7 @@ class AttentionBlock(nn.Module):
     Args:
         embed_dim: the features of a token.
         num_heads: the heads.
-        is_causal: a query sees itself and the tokens before it. It belongs to the block and not to a call, as the other
-            rules about what a query sees do.
+        is_causal: a query sees itself and the tokens before it, in every call that does not say otherwise.
 
     Raises:
         ParameterError: a number below 1.
@@ -41,6 +40,7 @@ class AttentionBlock(nn.Module):
         x: Float[Tensor, "... tokens embed_dim"],
         key_padding_mask: Shaped[Tensor, "... tokens"] | None = None,
         attn_mask: Shaped[Tensor, "... tokens tokens"] | None = None,
+        is_causal: bool | None = None,
         need_weights: bool = False,
     ) -> Any:
         """The output of all heads.
@@ -49,6 +49,8 @@ class AttentionBlock(nn.Module):
             x: the sequences.
             key_padding_mask: true at the tokens of each sequence that no query may see, as in torch.
             attn_mask: true at ``[i, j]`` where query ``i`` may not see token ``j``; for all sequences, or one for each.
+            is_causal: whether a query sees only itself and the tokens before it, in this call; as the block was made
+                unless given. A window needs causality.
             need_weights: return the weights too, ``(..., heads, queries, tokens)``, with an axis of tokens for each
                 member of a tuple where a block mixes tuples. They are formed for this alone.
 
@@ -56,21 +58,32 @@ class AttentionBlock(nn.Module):
             Outputs ``(..., tokens, embed_dim)``, or outputs and weights.
 
         Raises:
-            ParameterError: no token, or an input of another shape, or a mask that is not boolean.
+            ParameterError: no token, an input or a mask of another shape, a mask that is not boolean, or a window
+                without causality.
         """
         if x.ndim < 2 or x.shape[-2] == 0 or x.shape[-1] != self.embed_dim:
             raise ParameterError(f"x must have shape [..., at least 1, {self.embed_dim}], got {list(x.shape)}")
-        return self._mix(x, hidden_from(key_padding_mask, attn_mask), need_weights)
+        if key_padding_mask is not None:
+            require_shape(key_padding_mask=(key_padding_mask, x.shape[:-1]))
+        if attn_mask is not None:
+            sequences = () if attn_mask.ndim == 2 else x.shape[:-2]
+            require_shape(attn_mask=(attn_mask, (*sequences, x.shape[-2], x.shape[-2])))
+        is_causal = self.is_causal if is_causal is None else is_causal
+        refuse_unless(is_causal or self.reach is None, "is_causal must be True or None with a window, got False")
+        return self._mix(x, hidden_from(key_padding_mask, attn_mask), is_causal, need_weights)
 
-    def _mix(self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, need_weights: bool) -> Any:
+    def _mix(
+        self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, is_causal: bool, need_weights: bool
+    ) -> Any:
         """The output of all heads, from both masks as one."""
         projected = self._project(x)
         finite = reduce(torch.logical_and, map(_are_finite, projected))
         projected = [torch.where(finite[..., None], rows, 0.0) for rows in projected]
-        mixed, weights = self._attend(projected, None if hidden is None else hidden[..., None, :, :], need_weights)
-        lost = ~finite | (count_visible(~finite, self.is_causal, self.reach, hidden) > 0)
+        each_head = None if hidden is None else hidden[..., None, :, :]
+        mixed, weights = self._attend(projected, each_head, is_causal, need_weights)
+        lost = ~finite | (count_visible(~finite, is_causal, self.reach, hidden) > 0)
         out = self.out(mixed) + torch.where(lost, torch.nan, 0.0).to(mixed.dtype)[..., None]
-        empty = self._empty(x.shape[-2], hidden, x.device)
+        empty = self._empty(x.shape[-2], hidden, is_causal, x.device)
         out = out if empty is None else out.masked_fill(empty[..., None], 0.0)
         return (out, weights) if need_weights else out
 
@@ -85,17 +98,19 @@ class AttentionBlock(nn.Module):
         raise NotImplementedError
 
     def _attend(
-        self, projected: list[Tensor], hidden: Tensor | None, need_weights: bool
+        self, projected: list[Tensor], hidden: Tensor | None, is_causal: bool, need_weights: bool
     ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
         """The heads side by side before the output map, and the weights if they are needed."""
         raise NotImplementedError
 
-    def _empty(self, tokens: int, hidden: Tensor | None, device: torch.device) -> Bool[Tensor, "... tokens"] | None:
+    def _empty(
+        self, tokens: int, hidden: Tensor | None, is_causal: bool, device: torch.device
+    ) -> Bool[Tensor, "... tokens"] | None:
         """True at each query that has nothing to attend, or None where each has something."""
         if hidden is None:
             return None
         every = torch.ones(tokens, dtype=torch.bool, device=device)
-        return count_visible(every, self.is_causal, self.reach, hidden) == 0
+        return count_visible(every, is_causal, self.reach, hidden) == 0
 
 
 def _are_finite(rows: Float[Tensor, "... tokens features"]) -> Bool[Tensor, "... tokens"]:

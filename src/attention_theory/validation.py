@@ -64,7 +64,10 @@ def require_shape(**rules: tuple[Tensor, Sequence[int | EllipsisType | None]]) -
     for name, (tensor, wanted) in rules.items():
         sizes = [size for size in wanted if not isinstance(size, EllipsisType)]
         shape = list(tensor.shape[tensor.ndim - len(sizes) :] if len(sizes) < len(wanted) else tensor.shape)
-        if len(shape) != len(sizes) or any(size not in (None, given) for size, given in zip(sizes, shape, strict=True)):
+        # Sizes are compared with != alone: under a compiler they are symbols, which no tuple can be searched for.
+        if len(shape) != len(sizes) or any(
+            size is not None and size != given for size, given in zip(sizes, shape, strict=True)
+        ):
             words = ["..." if size is ... else "*" if size is None else str(size) for size in wanted]
             faults.append(f"{name} must have shape [{', '.join(words)}], got {list(tensor.shape)}")
     if faults:

@@ -146,6 +146,12 @@ CORPUS, TRAINING = Corpus(TOKENS, TOKENS, "nine tokens"), Training(1, 2, 3, 1e-2
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
 BERT = random_language_model("bert", 9, 14, 12, 3, 0)
 
+#: Shapes of masks that do not fit three sequences of five tokens.
+BAD_MASKS = {
+    "key_padding_mask": [(4, 3, 5), (3, 1), (5,), (3, 6)],
+    "attn_mask": [(4, 3, 5, 5), (1, 5), (3, 5, 1), (6, 6)],
+}
+
 #: The name that is refused, and a call that has to refuse it.
 CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("contexts", lambda: Examples(ones(3), ones(4, 3))),
@@ -303,6 +309,17 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("num_kv_heads", lambda: HyperFeatureAttention(4, 2, num_kv_heads=1, value_product=True)),
     ("order", lambda: HyperFeatureAttention(4, 2, [1])),
     ("order", lambda: HyperFeatureAttention(4, 2, 2.5)),  # type: ignore[arg-type]
+    *(
+        (name, lambda block=block, shape=shape, name=name: block(8)(ones(3, 5, 8), **{name: torch.zeros(shape).bool()}))
+        for block in (HyperAttention, HyperFeatureAttention, LinearAttention, LinearHyperAttention)
+        for name, shapes in BAD_MASKS.items()
+        for shape in shapes
+    ),
+    ("num_layers", lambda: SubleqTransformer.compile("halt", num_layers=3)),  # type: ignore[arg-type]
+    ("state", lambda: SubleqTransformer(program([1], []))(ones(3, 5))),
+    ("state", lambda: FleqTransformer.compile("halt", {}, 3)(ones(3, 5))),
+    ("tokens", lambda: UniversalTransformer.compile("a _ -> a _ L", 2)(ones(3, 5))),
+    ("is_causal", lambda: HyperAttention(4, 2, window=[3, 3])(torch.ones(3, 4), is_causal=False)),
     ("window", lambda: HyperAttention(4, 2, window=[3])),
     ("window", lambda: HyperAttention(4, 2, window=[3, 3], is_causal=False)),
     ("window", lambda: window_attention(*[ones(1, 3, 2)] * 5, window=[3])),

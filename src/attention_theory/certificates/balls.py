@@ -1,7 +1,8 @@
 """Inequalities by ball arithmetic: python-flint computes with intervals that contain the true value.
 
 An inequality in one variable is proved on an interval by cutting it until the ball of every piece is on the right side.
-Balls of long sums grow wide; where both sides are monotone, values at the ends of the pieces are enough.
+Balls of long sums grow wide; where both sides are monotone, values at the ends of the pieces are enough. A question
+lists the ends of all pieces. Its functions are code, and its text has their inequality in words.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from attention_theory.certificates.certificate import Answer, Clock, Outcome, name_of, needs
+from attention_theory.certificates.certificate import LIMIT, Answer, Clock, Outcome, name_of, needs
 from attention_theory.validation import refuse_unless
 
 with needs("python-flint"):
@@ -34,7 +35,9 @@ def interval(low: float, high: float) -> Ball:
     return flint.arb(low).union(flint.arb(high))
 
 
-def positive(function: Function, low: float, high: float, words: str, pieces: int = 100_000) -> Answer:
+def positive(
+    function: Function, low: float, high: float, words: str, pieces: int = 100_000, seconds: float = LIMIT
+) -> Answer:
     """Whether a function is above 0 everywhere on an interval.
 
     Args:
@@ -42,24 +45,25 @@ def positive(function: Function, low: float, high: float, words: str, pieces: in
         low, high: the ends of the interval.
         words: the inequality.
         pieces: the most into which the interval is cut; beyond them the outcome is ``unknown``.
+        seconds: the limit of processor time, after which it is ``unknown`` too.
 
     Raises:
         ParameterError: an empty interval.
     """
     refuse_unless(low <= high, f"low must be at most high, got {low} and {high}")
-    clock, open_pieces, done = Clock(), [(low, high)], 0
+    clock, open_pieces, done = Clock(seconds), [(low, high)], list[float]()
     while open_pieces:
         start, end = open_pieces.pop()
         if function(interval(start, end)) > 0:
-            done += 1
+            done.append(start)
             continue
         middle = (start + end) / 2
         if function(ball(middle)) < 0:
-            return _answer(words, low, high, done, "refuted", clock, middle)
-        if done + len(open_pieces) >= pieces or not start < middle < end:
-            return _answer(words, low, high, done, "unknown", clock)
+            return _answer(words, [*done, end], "refuted", clock, middle)
+        if len(done) + len(open_pieces) >= pieces or not start < middle < end or clock.has_run_out:
+            return _answer(words, [*done, end], "unknown", clock)
         open_pieces += [(start, middle), (middle, end)]
-    return _answer(words, low, high, done, "proved", clock)
+    return _answer(words, [*done, high], "proved", clock)
 
 
 def close(first: Function, second: Function, points: Sequence[float], distance: float | Fraction, words: str) -> Answer:
@@ -74,8 +78,8 @@ def close(first: Function, second: Function, points: Sequence[float], distance: 
         if not (high - lower <= limit and higher - low <= limit):
             apart = abs(low - lower) > limit
             outcome: Outcome = "refuted" if apart else "unknown"
-            return _answer(words, points[0], points[-1], len(points) - 1, outcome, clock, start if apart else None)
-    return _answer(words, points[0], points[-1], len(points) - 1, "proved", clock)
+            return _answer(words, points, outcome, clock, start if apart else None)
+    return _answer(words, points, "proved", clock)
 
 
 def below(value: Ball, limit: float | Fraction, words: str) -> Answer:
@@ -94,9 +98,10 @@ def softmax(scores: Sequence[Ball]) -> list[Ball]:
     return [power / total for power in powers]
 
 
-def _answer(
-    words: str, low: float, high: float, pieces: int, outcome: Outcome, clock: Clock, point: float | None = None
-) -> Answer:
-    question = f"{words}\non [{low}, {high}], in {pieces} pieces, balls of {flint.ctx.prec} bits"
+def _answer(words: str, points: Sequence[float], outcome: Outcome, clock: Clock, point: float | None = None) -> Answer:
+    """The answer to a question about the intervals between points, in any order."""
+    ends = sorted(points)
+    where = f"on [{ends[0]}, {ends[-1]}], in {len(ends) - 1} pieces, balls of {flint.ctx.prec} bits"
+    question = f"{words}\n{where}, with ends {' '.join(map(repr, ends))}"
     counterexample = None if point is None else {"x": point}
     return Answer(question, outcome, name_of("python-flint"), clock.seconds, counterexample)

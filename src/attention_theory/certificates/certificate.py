@@ -1,5 +1,6 @@
 """A certificate: a statement settled for all inputs of a range, its question to an engine, and a failed control."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,12 @@ from attention_theory.validation import ParameterError, refuse_unless
 
 #: ``refuted`` comes with a counterexample; ``unknown`` is a limit of time or of the method, and never a pass.
 Outcome = Literal["proved", "refuted", "unknown"]
+
+#: The most processor time for a question, in seconds; after it the outcome is ``unknown``.
+LIMIT = 60.0
+#: The most characters that a certificate keeps of questions that are no scripts, and those of one that is too long. A
+#: cell of a notebook has several certificates, and the press stops it after 4 MB.
+LONGEST, BEGINNING = 400_000, 10_000
 
 #: A value for each variable of a question.
 Counterexample = Mapping[str, Any]
@@ -76,11 +83,12 @@ class Control:
             answer: to the broken question.
             run: the code at the counterexample; returns what it gave in words, and whether it was wrong.
         """
+        (question,) = _kept([answer.question])
         if answer.counterexample is None:
-            return cls(broken, answer.question, answer.outcome, "none", "nothing was run", False)
+            return cls(broken, question, answer.outcome, "none", "nothing was run", False)
         observed, failed = run(answer.counterexample)
         words = ", ".join(f"{name} = {value}" for name, value in answer.counterexample.items())
-        return cls(broken, answer.question, answer.outcome, words, observed, bool(failed))
+        return cls(broken, question, answer.outcome, words, observed, bool(failed))
 
 
 @dataclass(frozen=True)
@@ -138,14 +146,14 @@ def certify(statement: str, covers: str, answer: Answer | Sequence[Answer], cont
     refuse_unless(len(answers) > 0, "answer must be at least one, got none")
     outcomes = {part.outcome for part in answers}
     outcome: Outcome = "proved" if outcomes == {"proved"} else "refuted" if "refuted" in outcomes else "unknown"
-    question = joined([part.question for part in answers])
+    question = joined(_kept([part.question for part in answers]))
     engines = ", ".join(dict.fromkeys(part.engine for part in answers))
     return Certificate(statement, covers, question, engines, sum(part.seconds for part in answers), outcome, control)
 
 
 def joined(questions: Sequence[str]) -> str:
     """Several questions as one text. With SMT-LIB among them it is a script: the others are comments in it."""
-    scripts = ["(check-sat)" in question for question in questions]
+    scripts = [_is_script(question) for question in questions]
     if not any(scripts):
         return "\n\n".join(questions)
     parts = [
@@ -153,6 +161,27 @@ def joined(questions: Sequence[str]) -> str:
         for question, script in zip(questions, scripts, strict=True)
     ]
     return "\n".join(parts)
+
+
+def _is_script(question: str) -> bool:
+    return "(check-sat)" in question
+
+
+def _kept(questions: Sequence[str]) -> list[str]:
+    """The questions. If those that are no scripts are too long together, the longest are a beginning and a digest."""
+    texts = [question for question in questions if not _is_script(question)]
+    if sum(map(len, texts)) <= LONGEST:
+        return list(questions)
+    most = LONGEST // len(texts)
+    return [
+        question if _is_script(question) or len(question) <= most else _digest(question, min(BEGINNING, most))
+        for question in questions
+    ]
+
+
+def _digest(text: str, beginning: int) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text[:beginning]}\n... the first {beginning:,} of {len(text):,} characters, all with SHA-256 {digest}"
 
 
 @contextmanager
@@ -176,10 +205,19 @@ def name_of(distribution: str) -> str:
 
 
 class Clock:
-    """Processor time since it was made."""
+    """Processor time since it was made.
 
-    def __init__(self) -> None:
-        self._start = time.process_time()
+    Args:
+        limit: in seconds.
+    """
+
+    def __init__(self, limit: float = LIMIT) -> None:
+        self._start, self._limit = time.process_time(), limit
+
+    @property
+    def has_run_out(self) -> bool:
+        """Whether the limit is exceeded: an engine that loops then stops, and its outcome is ``unknown``."""
+        return self.seconds > self._limit
 
     @property
     def seconds(self) -> float:

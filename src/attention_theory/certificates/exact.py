@@ -1,6 +1,7 @@
 """Linear algebra over the rationals by python-flint: ranks, null vectors, and LDLᵀ for definiteness.
 
-A matrix of floats is a matrix of fractions; nothing is rounded.
+A matrix of floats is a matrix of fractions; nothing is rounded. Each question is a few calls of python-flint, which
+know no limit of time. The sizes of their matrices bound it: the largest of the book have some hundreds of columns.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,15 @@ from typing import Any
 from jaxtyping import Num
 from torch import Tensor
 
-from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, decided, name_of, needs
+from attention_theory.certificates.certificate import (
+    Answer,
+    Clock,
+    Counterexample,
+    Outcome,
+    decided,
+    name_of,
+    needs,
+)
 from attention_theory.validation import refuse_unless
 
 with needs("python-flint"):
@@ -124,8 +133,6 @@ def _fraction(number: Any) -> Fraction:
 
 def _answer(words: str, exact: Matrix, outcome: Outcome, clock: Clock, point: dict[str, Any] | None) -> Answer:
     rows, columns = exact.nrows(), exact.ncols()
-    shown = [[str(exact[row, column]) for column in range(min(columns, 12))] for row in range(min(rows, 12))]
-    more = "" if max(rows, columns) <= 12 else " (its first rows and columns)"
-    text = "\n".join(" ".join(row) for row in shown)
-    question = f"{words}\n{rows} by {columns} matrix{more}\n{text}"
+    text = "\n".join(" ".join(str(exact[row, column]) for column in range(columns)) for row in range(rows))
+    question = f"{words}\n{rows} by {columns} matrix\n{text}"
     return Answer(question, outcome, name_of("python-flint"), clock.seconds, point)

@@ -7,10 +7,13 @@ function of the choices is zero everywhere if and only if it has no term, so com
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from attention_theory.certificates.certificate import Answer, Clock, name_of
+from attention_theory.certificates.certificate import LIMIT, Answer, Clock, name_of
+
+#: The most terms of identities that are all written out, which are about 0.4 MB; of more there is a digest.
+MOST_WRITTEN = 10_000
 
 #: A coefficient, exactly.
 Number = int | Fraction
@@ -96,19 +99,22 @@ class OneHotRing:
         """The polynomial for reading, terms of few variables first."""
         words = []
         for term in sorted(polynomial, key=lambda term: (term.bit_count(), term)):
-            names = [f"[{name}={value}]" for place, (name, value) in enumerate(self._variables) if term >> place & 1]
+            names = ["[{}={}]".format(*self._variables[place]) for place in _places(term)]
             words.append(f"{'+' * (polynomial[term] > 0)}{polynomial[term]}{''.join(names)}")
         return " ".join(words) or "0"
 
-    def prove_equal(self, identities: Iterable[tuple[str, Polynomial, Polynomial]], words: str) -> Answer:
+    def prove_equal(
+        self, identities: Iterable[tuple[str, Polynomial, Polynomial]], words: str, seconds: float = LIMIT
+    ) -> Answer:
         """Whether each of the named pairs of polynomials is one function of the choices.
 
         Args:
             identities: name, left side, right side; computed as they are taken. The outcome is ``unknown`` where that
                 raises a :class:`TooLargeError`.
-            words: the question, put before the shortest identities and a digest of all.
+            words: the question, put before the identities, or the shortest of them and a digest of all.
+            seconds: the limit of processor time, after which the outcome is ``unknown``.
         """
-        clock, listed = Clock(), []
+        clock, listed = Clock(seconds), []
         try:
             for name, left, right in identities:
                 listed.append((name, left, right))
@@ -116,21 +122,35 @@ class OneHotRing:
                 if point is not None:
                     sides = {"identity": name, "left": self.value(left, point), "right": self.value(right, point)}
                     return Answer(self._question(listed[-1:], words), "refuted", engine(), clock.seconds, sides | point)
+                if clock.has_run_out:
+                    return Answer(self._question(listed, words), "unknown", engine(), clock.seconds)
         except TooLargeError as fault:
             return Answer(f"{words}\n{fault}", "unknown", engine(), clock.seconds)
         return Answer(self._question(listed, words), "proved", engine(), clock.seconds)
 
     def _question(self, identities: Sequence[tuple[str, Polynomial, Polynomial]], words: str) -> str:
-        """The words, a digest of all identities, and the shortest that are not about constants alone."""
+        """The words and all identities; of long ones a digest, and the shortest that are not about constants alone."""
+        counts = f"{len(self._variables)} variables, {len(identities)} identities"
+        if sum(len(left) + len(right) for _, left, right in identities) <= MOST_WRITTEN:
+            return "\n".join([words, counts, *map(self._line, identities)])
         everything = "\n".join(
             f"{name}: {sorted(left.items())} {sorted(right.items())}" for name, left, right in identities
         )
         digest = hashlib.sha256(everything.encode()).hexdigest()
-        counts = f"{len(self._variables)} variables, {len(identities)} identities, SHA-256 {digest}, among them"
         shortest = sorted(identities, key=lambda item: (len(item[2]) < 2, len(item[1]) + len(item[2])))
-        return "\n".join(
-            [words, counts, *(f"{name}: {self.text(left)} = {self.text(right)}" for name, left, right in shortest[:5])]
-        )
+        return "\n".join([words, f"{counts}, SHA-256 {digest}, among them", *map(self._line, shortest[:5])])
+
+    def _line(self, identity: tuple[str, Polynomial, Polynomial]) -> str:
+        name, left, right = identity
+        return f"{name}: {self.text(left)} = {self.text(right)}"
+
+
+def _places(term: int) -> Iterator[int]:
+    """The bits of a term that are 1."""
+    while term:
+        lowest = term & -term
+        yield lowest.bit_length() - 1
+        term ^= lowest
 
 
 def engine() -> str:

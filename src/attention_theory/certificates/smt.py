@@ -11,7 +11,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
+from attention_theory.certificates.certificate import LIMIT, Answer, Clock, Counterexample, Outcome, name_of, needs
 from attention_theory.validation import refuse_unless
 
 with needs("z3-solver"):
@@ -21,7 +21,7 @@ with needs("z3-solver"):
 Term = Any
 
 
-def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", seconds: float = 60.0) -> Answer:
+def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", seconds: float = LIMIT) -> Answer:
     """Whether the conclusion is true wherever all assumptions are.
 
     z3 looks for values that satisfy the assumptions and not the conclusion; if there are none it is proved. The text of

@@ -26,6 +26,7 @@ class InContextRecall(nn.Module):
     """Predict the word that followed the last word when it came before: Eq. (1), one layer of attention and one more.
 
     Inputs are whole numbers, ``(..., length)``, and outputs logits, ``(..., tokens)``. Sentences may be of any length.
+    There are no masks: the last word is the only query, which sees every word, and a filler would be a word too.
     Weights start at zero, from which the paper trains. They are kept in the codes of a word and of the word before it,
     which are orthonormal (Assumption 2.2).
 

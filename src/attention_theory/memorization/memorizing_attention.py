@@ -1,12 +1,12 @@
 """Multi-head attention read at a query, as a module of torch, and weights that memorise any labels (Theorem 1)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attention_theory.memorization.attention import Examples, Heads, Readout, predict
+from attention_theory.memorization.attention import Examples, Heads, Readout, predict, softmax_weights
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads
 from attention_theory.memorization.readout import solve_readout
@@ -74,13 +74,21 @@ class MemorizingAttention(nn.Module):
         contexts: Float[Tensor, "... tokens embed_dim"],
         queries: Float[Tensor, "... embed_dim"],
         key_padding_mask: Bool[Tensor, "... tokens"] | None = None,
-    ) -> Float[Tensor, "... out_features"]:
+        need_weights: bool = False,
+    ) -> Any:
         """The outputs at the queries.
+
+        There is no ``attn_mask``: each query has a row of ``key_padding_mask``, so the two would say the same.
 
         Args:
             contexts: one for each query, or a single one, ``(tokens, embed_dim)``, for all.
             queries: which need not be tokens of their contexts.
-            key_padding_mask: true at the tokens of each context that are left out, as in torch.
+            key_padding_mask: true at the tokens that each query may not see, as in torch; a row for each query, also
+                where they share a context.
+            need_weights: return the weights too, ``(..., heads, tokens)``.
+
+        Returns:
+            Outputs ``(..., out_features)``, or outputs and weights.
 
         Raises:
             ParameterError: no token, shapes that do not match, or a mask that is not boolean.
@@ -99,9 +107,11 @@ class MemorizingAttention(nn.Module):
             hidden = key_padding_mask.reshape(-1, contexts.shape[-2])
         examples = Examples(contexts, queries.reshape(-1, self.embed_dim))
         readout = Readout(self.values, self.output, self.decode)
-        return predict(Heads(self.keys, self.queries), readout, examples, hidden=hidden).reshape(
-            *batch, self.out_features
-        )
+        heads = Heads(self.keys, self.queries)
+        out = predict(heads, readout, examples, hidden=hidden).reshape(*batch, self.out_features)
+        if not need_weights:
+            return out
+        return out, softmax_weights(heads, examples, hidden).reshape(*batch, self.num_heads, examples.tokens)
 
     def extra_repr(self) -> str:
         return (

@@ -58,10 +58,11 @@ def panel_markdown(settled: Settled) -> str:
 
 
 def panel_block(settled: Settled) -> str:
-    """For a page of the book: an admonition coloured by the verdict; a long table in a fold."""
+    """For a page of the book: a box coloured by the verdict, a long table in a fold, a link behind each certificate."""
     opening = f"::::::{{admonition}} {title_of(settled)}\n:class: verdict-panel {verdict_class(settled.verdict)}\n"
     fold = f":::::{{dropdown}} All {len(settled.evidence)} comparisons"
-    return "\n".join([opening, *_body(settled, [fold, ""], [":::::"]), "::::::"])
+    block = "\n".join([opening, *_body(settled, [fold, ""], [":::::"]), "::::::"])
+    return block.replace("*For all inputs*", "[*For all inputs*](/generated/certificates.md)")
 
 
 def panel_text(settled: Settled) -> str:
@@ -92,12 +93,10 @@ def _body(settled: Settled, opening: list[str], closing: list[str]) -> list[str]
 def certificate_in_words(certified: Certified) -> str:
     """What was proved, for which inputs, by which engine in how long, and how its control failed."""
     control = certified.control
-    example, given = (
-        escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed)
-    )
+    case, given = (escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed))
     proved = f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)}"
     engine = f"*Engine:* {escape(certified.engine)}, {certified.seconds:.2g} s."
-    return f"{proved} {engine} *Control:* {escape(control.broken)}: the engine finds {example}; the code gives {given}."
+    return f"{proved} {engine} *Control:* {escape(control.broken)}: the engine finds {case}; the code gives {given}."
 
 
 def title_of(settled: Settled) -> str:

@@ -1,10 +1,11 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from attention_theory.certificates import Answer, Certificate, Control, certify
-from attention_theory.certificates.certificate import needs
+from attention_theory.certificates.certificate import LONGEST, needs
 from attention_theory.validation import ParameterError
 
 PROVED = Answer("x * x >= 0", "proved", "an engine 1.0", 0.5)
@@ -43,6 +44,17 @@ def test_of_several_questions_all_must_be_proved() -> None:
     assert certify("", "", [PROVED, UNKNOWN], control()).outcome == "unknown"
     assert certify("", "", [PROVED, UNKNOWN, REFUTED], control()).outcome == "refuted"
     assert certify("", "", [PROVED, UNKNOWN], control()).seconds == 60.5
+
+
+def test_of_very_long_questions_a_digest_is_kept_and_scripts_are_whole() -> None:
+    short, long = "x" * (LONGEST - len("x >= 0")), "x" * LONGEST
+    script = "(check-sat)" + long
+    for texts, whole in (([short, "x >= 0"], True), ([long, "x >= 0"], False), ([script], True)):
+        kept = certify("", "", [replace(PROVED, question=text) for text in texts], control()).question
+        assert (texts[0] in kept) is whole
+        assert texts[-1] in kept
+        assert ("SHA-256" in kept) is not whole
+    assert "SHA-256" in control(replace(REFUTED, question=long + "x")).question
 
 
 def test_a_counterexample_comes_with_refuted_alone() -> None:

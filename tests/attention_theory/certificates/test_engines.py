@@ -8,7 +8,7 @@ import sympy
 import torch
 import z3
 
-from attention_theory.certificates import algebra, balls, exact, exhaust, smt
+from attention_theory.certificates import algebra, balls, exact, exhaust, smt, symbolic
 from attention_theory.certificates.one_hot import OneHotRing, Polynomial, add, subtract
 from attention_theory.validation import ParameterError
 
@@ -121,6 +121,24 @@ def test_every_member_of_a_finite_set() -> None:
     assert "35 cases" in answer.question
     answer = exhaust.every({"a": 5, "b": 7}, lambda at: at["a"] * at["b"] < 18, "a b < 18", at_once=4)
     assert answer.counterexample == {"a": 3, "b": 6}
+
+
+def test_an_engine_that_has_no_time_left_proves_nothing() -> None:
+    ring = OneHotRing()
+    (_, chosen) = ring.choice("letter", 2)
+    late = -1.0
+    assert balls.positive(lambda x: x + 2, -1.0, 1.0, "", seconds=late).outcome == "proved"  # at once, in one piece
+    assert balls.positive(lambda x: x * x + x + 1, -1.0, 1.0, "", seconds=late).outcome == "unknown"
+    assert exhaust.every({"a": 9}, lambda at: at["a"] < 9, "", at_once=4, seconds=late).outcome == "unknown"
+    assert ring.prove_equal([("same", chosen, chosen)], "", seconds=late).outcome == "unknown"
+
+
+def test_the_text_of_a_question_is_whole() -> None:
+    wide = torch.arange(40.0)[None]
+    assert exact.rank_is(wide, 1, "").question.endswith(" ".join(map(str, range(40))))
+    assert "-1.0 -0.5 0.0 1.0" in balls.positive(lambda x: x * x + x + 1, -1.0, 1.0, "").question
+    x = symbolic.variables(x=(30,))["x"]
+    assert symbolic.equal(x, x, "").question.count("=") == 30
 
 
 def test_one_hot_polynomials_are_functions_of_choices() -> None:

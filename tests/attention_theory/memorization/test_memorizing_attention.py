@@ -1,4 +1,6 @@
 import copy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,11 @@ def test_what_is_masked_counts_for_nothing(filler: float) -> None:
     padding = torch.zeros(6, 4, dtype=torch.bool)
     padding[1, :2] = padding[2, 3:] = padding[3] = True
     filled, queries = contexts.masked_fill(padding[..., None], filler), queries.requires_grad_()
-    out = module(filled, queries, padding)
+    out, weights = module(filled, queries, padding, need_weights=True)
+    assert weights.shape == (6, 3, 4)
+    close(weights.sum(-1), (~padding.all(-1)).double()[:, None].expand(6, 3))
+    assert weights.masked_select(padding[:, None]).abs().max() == 0
+    close(module(filled, queries, padding), out)
     close(out[1], module(contexts[1, 2:], queries[1]))
     close(out[2], module(contexts[2, :3], queries[2]))
     assert out[3].abs().max() == 0
@@ -84,6 +90,23 @@ def test_it_exports_with_any_number_of_examples_and_tokens() -> None:
     sizes = ({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}, {0: torch.export.Dim.DYNAMIC})
     exported = torch.export.export(module, given, dynamic_shapes=sizes).module()
     close(exported(*inputs(3, 7)), module(*inputs(3, 7)))
+
+
+@pytest.mark.slow
+def test_it_compiles_as_one_graph_for_every_length() -> None:
+    """In a fresh process, where no shapes are checked: a compiler cannot look into a checked dataclass."""
+    code = """
+import torch
+from attention_theory.nn import MemorizingAttention
+layer = MemorizingAttention(8, 3, 2)
+compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
+for examples, tokens in ((6, 4), (3, 7)):
+    inputs = torch.randn(examples, tokens, 8), torch.randn(examples, 8)
+    padding = torch.arange(tokens).expand(examples, tokens) > 2
+    torch.testing.assert_close(compiled(*inputs), layer(*inputs))
+    torch.testing.assert_close(compiled(*inputs, padding), layer(*inputs, padding))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @settings(max_examples=10, deadline=None)

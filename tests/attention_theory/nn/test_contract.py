@@ -87,6 +87,7 @@ MASKS = (
     "test_a_fully_masked_row_is_zero_whatever_it_hides",
     "test_the_two_masks_say_the_same",
     "test_a_causal_mask_makes_a_causal_module",
+    "test_causality_of_a_call_takes_the_place_of_the_modules",
     "test_masks_must_be_boolean",
     "test_weights_are_given_on_demand_and_are_those_of_the_output",
 )
@@ -410,7 +411,18 @@ def test_the_two_masks_say_the_same(case: Case) -> None:
 def test_a_causal_mask_makes_a_causal_module(case: Case) -> None:
     x = case.draw()
     later = torch.ones(TOKENS, TOKENS, dtype=torch.bool).triu(1)
-    close(replace(case, options={"is_causal": False}).build()(x, attn_mask=later), case.build()(x))
+    module = replace(case, options={"is_causal": False}).build()
+    close(module(x, attn_mask=later), module(x, is_causal=True))
+    close(module(x, attn_mask=later, is_causal=True), case.build()(x))
+
+
+@every_module
+def test_causality_of_a_call_takes_the_place_of_the_modules(case: Case) -> None:
+    module, x = case.build(), case.draw()
+    padding = torch.arange(TOKENS).expand(BATCH, TOKENS) > 3
+    for is_causal in (True, False) if module.reach is None else (True,):
+        other = replace(case, options={**case.options, "is_causal": is_causal}).build()
+        close(module(x, padding, is_causal=is_causal), other(x, padding))
 
 
 @every_module

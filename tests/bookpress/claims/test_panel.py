@@ -85,6 +85,16 @@ def test_a_panel_of_more_rows_than_a_screen_takes_is_folded(rows: int, folded: b
     assert panel_block(whole).endswith("|\n:::::\n::::::") is folded
 
 
+def test_a_panel_of_the_site_leads_from_a_certificate_to_the_page_of_all() -> None:
+    fields = dict.fromkeys(("broken", "question", "counterexample", "observed"), "x")
+    control = {**fields, "outcome": "refuted", "failed": True}
+    certificate: dict[str, Any] = dict.fromkeys(("statement", "covers", "question", "engine"), "x")
+    certificate |= {"seconds": 1.0, "outcome": "proved", "control": control, "whole": False}
+    whole = settled(item(certificate=certificate))
+    assert "[*For all inputs*](/generated/certificates.md) (x)" in panel_block(whole)
+    assert "certificates.md" not in panel_markdown(whole)
+
+
 def test_a_title_names_the_mark_on_a_proof_that_was_checked() -> None:
     titles = [title_of(settled(proof=mark)) for mark in ("proved here", "repaired", "not checked", None)]
     assert titles == ["Lemma 1: holds · proved here", "Lemma 1: holds · proof repaired", *["Lemma 1: holds"] * 2]

@@ -104,19 +104,19 @@ class HyperAttention(TupleBlock):
         self.out = nn.Linear(embed_dim if separate_output else inner, embed_dim, bias=bias, **factory)
 
     def _attend(
-        self, projected: list[Tensor], hidden: Tensor | None, need_weights: bool
+        self, projected: list[Tensor], hidden: Tensor | None, is_causal: bool, need_weights: bool
     ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
         queries, keys, values = self._factors(projected)
-        sum_over, causal, window, scale = self.sum_over, self.is_causal, self.window, self.rank**-0.5
+        sum_over, window, scale = self.sum_over, self.window, self.rank**-0.5
         weights = None
         if need_weights:
-            weights = tuple_weights(queries, keys, sum_over, causal, scale, window=window, hidden=hidden)
+            weights = tuple_weights(queries, keys, sum_over, is_causal, scale, window=window, hidden=hidden)
             mixed = mix_tuples(weights, values)
         elif self.order != 3:
-            mixed = tuple_attention(queries, keys, values, sum_over, causal, scale, window=window, hidden=hidden)
+            mixed = tuple_attention(queries, keys, values, sum_over, is_causal, scale, window=window, hidden=hidden)
         elif window is None:
             mixed = pair_attention(
-                queries, *keys, *values, sum_over=sum_over, causal=causal, scale=scale, hidden=hidden
+                queries, *keys, *values, sum_over=sum_over, causal=is_causal, scale=scale, hidden=hidden
             )
         else:
             mixed = window_attention(

@@ -131,7 +131,7 @@ class HyperFeatureAttention(GroupedBlock):
         return [self.queries(x), self.keys(x), self.values(x)]
 
     def _attend(
-        self, projected: list[Tensor], hidden: Tensor | None, need_weights: bool
+        self, projected: list[Tensor], hidden: Tensor | None, is_causal: bool, need_weights: bool
     ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
         """``Concat(HFA^1, ..., HFA^H)`` (Eq. 39): neighbouring heads of one order at once."""
         queries, keys, values = projected
@@ -142,11 +142,13 @@ class HyperFeatureAttention(GroupedBlock):
         parts = zip(
             groups, queries.split(widths, -1), keys.split(widths, -1), values.split(value_widths, -1), strict=True
         )
-        mixed, weights = zip(*(self._heads(order, q, k, v, hidden) for (order, _), q, k, v in parts), strict=True)
+        mixed, weights = zip(
+            *(self._heads(order, q, k, v, hidden, is_causal) for (order, _), q, k, v in parts), strict=True
+        )
         return torch.cat(mixed, dim=-1), torch.cat(weights, dim=-3) if need_weights else None
 
     def _heads(
-        self, order: int, queries: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None
+        self, order: int, queries: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None, is_causal: bool
     ) -> tuple[Float[Tensor, "... tokens part"], Float[Tensor, "... heads tokens tokens"]]:
         """The heads of one order, side by side, and their weights."""
         part = self.head_dim // order
@@ -154,7 +156,7 @@ class HyperFeatureAttention(GroupedBlock):
             self._scores(q, k) for q, k in zip(_factors(queries, order, part), _factors(keys, order, part), strict=True)
         ]
         value_factors = _factors(values, order if self.value_product else 1, self.head_dim)
-        weights = self._weights(reduce(torch.mul, factors), hidden)
+        weights = self._weights(reduce(torch.mul, factors), hidden, is_causal)
         mixed = nn.functional.dropout(weights, self.dropout, self.training) if self.dropout else weights
         return merge_heads(mixed @ reduce(torch.mul, value_factors)), weights
 
@@ -163,8 +165,10 @@ class HyperFeatureAttention(GroupedBlock):
             queries, keys = rotate(queries), rotate(keys)
         return (queries * queries.shape[-1] ** -0.5 if self.form == "correct" else queries) @ keys.mT
 
-    def _weights(self, scores: Tensor, hidden: Tensor | None) -> Float[Tensor, "... heads tokens tokens"]:
-        mask = causal_mask(scores.shape[-1], scores.device) if self.is_causal else None
+    def _weights(
+        self, scores: Tensor, hidden: Tensor | None, is_causal: bool
+    ) -> Float[Tensor, "... heads tokens tokens"]:
+        mask = causal_mask(scores.shape[-1], scores.device) if is_causal else None
         if hidden is None:
             return attention_weights(scores, mask=mask)
         mask = ~hidden if mask is None else mask & ~hidden

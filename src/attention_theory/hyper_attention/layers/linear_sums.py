@@ -74,16 +74,16 @@ class LinearHyperAttention(TupleBlock):
         self.out = nn.Linear(num_heads * self.rank, embed_dim, bias, device, dtype)
 
     def _attend(
-        self, projected: list[Tensor], hidden: Tensor | None, need_weights: bool
+        self, projected: list[Tensor], hidden: Tensor | None, is_causal: bool, need_weights: bool
     ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
         queries, keys, values = self._factors(projected)
         if need_weights or (hidden is not None and hidden.shape[-2] > 1):
-            mask = allowed_tuples(queries.shape[-2], 2, self.sum_over, self.is_causal, queries.device, hidden=hidden)
+            mask = allowed_tuples(queries.shape[-2], 2, self.sum_over, is_causal, queries.device, hidden=hidden)
             weights = tuple_scores(queries, keys) * mask
             return merge_heads(mix_tuples(weights, values)), weights
         if hidden is not None:
             values = [rows.masked_fill(hidden.mT, 0.0) for rows in values]
-        mixed = linear_pair_sum(queries, *keys, *values, sum_over=self.sum_over, causal=self.is_causal)
+        mixed = linear_pair_sum(queries, *keys, *values, sum_over=self.sum_over, causal=is_causal)
         return merge_heads(mixed), None
 
     def extra_repr(self) -> str:

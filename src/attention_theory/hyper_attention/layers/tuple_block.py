@@ -89,9 +89,11 @@ class TupleBlock(GroupedBlock):
     def _project(self, x: Tensor) -> list[Float[Tensor, "... tokens features"]]:
         return [project(x) for project in (self.queries, *self.keys, *self.values)]
 
-    def _empty(self, tokens: int, hidden: Tensor | None, device: torch.device) -> Bool[Tensor, "... tokens"] | None:
+    def _empty(
+        self, tokens: int, hidden: Tensor | None, is_causal: bool, device: torch.device
+    ) -> Bool[Tensor, "... tokens"] | None:
         return rows_without_tuple(
-            tokens, self.members, self.sum_over, self.is_causal, device, window=self.window, hidden=hidden
+            tokens, self.members, self.sum_over, is_causal, device, window=self.window, hidden=hidden
         )
 
     def _factors(self, projected: list[Tensor]) -> tuple[Tensor, list[Tensor], list[Tensor]]:

@@ -11,7 +11,7 @@ from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import Machine, pad_table, parse_machine, write_tape
 from attention_theory.linear_attention.model.linear_attention import LinearAttention
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,11 @@ class UniversalTransformer(nn.Module):
         self.attention = LinearAttention.from_heads(dense(self._compact.heads, self.embed_dim), last_token=True)
         self.to(device=device, dtype=dtype)
 
+    def reset_parameters(self) -> None:
+        """Restore the compiled weights, which are never drawn."""
+        heads = dense(self._compact.heads, self.embed_dim)
+        self.attention.load_state_dict({"values": heads.values, "queries": heads.queries})
+
     @classmethod
     def compile(cls, program: str | Machine, word: int = 8, steps: int = 24, **options: Any) -> Self:  # type: ignore[override]
         """Make the transformer of a machine, or of its rules, in the language of :func:`.turing.parse_machine`.
@@ -117,6 +122,12 @@ class UniversalTransformer(nn.Module):
         return prompt[0].to(self.attention.values)
 
     def forward(self, tokens: Float[Tensor, "... tokens embed"]) -> Float[Tensor, "... tokens_and_one embed"]:
+        """The tokens, and the one that the layer writes behind them.
+
+        Raises:
+            ParameterError: tokens of another width.
+        """
+        require_shape(tokens=(tokens, (..., None, self.embed_dim)))
         return torch.cat([tokens, self.attention(tokens)[..., None, :]], dim=-2)
 
     @torch.no_grad()

@@ -87,9 +87,11 @@ class LinearAttention(AttentionBlock):
         nn.init.uniform_(self.values, -bound, bound)
         nn.init.uniform_(self.queries, -bound, bound)
 
-    def _mix(self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, need_weights: bool) -> Any:
+    def _mix(
+        self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, is_causal: bool, need_weights: bool
+    ) -> Any:
         if not self.last_token:
-            return super()._mix(x, hidden, need_weights)
+            return super()._mix(x, hidden, is_causal, need_weights)
         refuse_unless(
             not need_weights and (hidden is None or hidden.shape[-2] == 1),
             "attn_mask must be None and need_weights False with last_token=True, where there is one query",
@@ -106,13 +108,13 @@ class LinearAttention(AttentionBlock):
         return [x]
 
     def _attend(
-        self, projected: list[Tensor], hidden: Tensor | None, need_weights: bool
+        self, projected: list[Tensor], hidden: Tensor | None, is_causal: bool, need_weights: bool
     ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
         (tokens,) = projected
         if need_weights or (hidden is not None and hidden.shape[-2] > 1):
-            return self._by_scores(tokens, hidden, need_weights)
+            return self._by_scores(tokens, hidden, is_causal, need_weights)
         seen = tokens if hidden is None else tokens.masked_fill(hidden[..., 0, :, :].mT, 0.0)
-        if self.is_causal:
+        if is_causal:
             # A compiler may see the length as a symbol.
             is_short = not torch.compiler.is_compiling() and tokens.shape[-2] <= _ONE_CHUNK
             read = _scored_read if is_short else _chunked_read
@@ -120,11 +122,11 @@ class LinearAttention(AttentionBlock):
         return self._read(gram(seen), tokens), None
 
     def _by_scores(
-        self, tokens: Tensor, hidden: Tensor | None, need_weights: bool
+        self, tokens: Tensor, hidden: Tensor | None, is_causal: bool, need_weights: bool
     ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
         """Every query with every token, ``(..., heads, tokens, tokens)`` scores."""
         mask = None if hidden is None else ~hidden
-        if self.is_causal:
+        if is_causal:
             causal = causal_mask(tokens.shape[-2], tokens.device)
             mask = causal if mask is None else mask & causal
         keys = tokens[..., None, :, :]

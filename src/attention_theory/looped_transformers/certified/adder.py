@@ -1,4 +1,4 @@
-"""The adder of Lemma 2 for numbers of any length, and the ramps of Step 6 in Appendix G for all noise."""
+"""The adder of Lemma 2 for numbers of any length, its differences and its noise, and the ramps of Step 6 (App. G)."""
 
 from fractions import Fraction
 
@@ -14,17 +14,21 @@ from attention_theory.looped_transformers.machine.codes import from_bits, to_bit
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.rows import Rows
-from attention_theory.validation import refuse_unless
+from attention_theory.validation import refuse_unless, require
 
 #: One unit of a bit's window: ``outer relu(first A + second B + slope h + constant)``.
 Window = tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
 
 
-def adder_layer(bits: int, last_pair: bool = True) -> Layer:
-    """A layer that adds the numbers in rows ``a`` and ``b``."""
+def adder_layer(bits: int, last_pair: bool = True, sign: int = 1, constant: int = 0) -> Layer:
+    """A layer that adds the numbers in rows ``a`` and ``b``, and the constant.
+
+    With the sign -1 it adds the flipped bits of b, so that with the constant 1 it subtracts b, as four and six layers
+    of the SUBLEQ machine do.
+    """
     rows = Rows(a=bits, b=bits, sum=bits)
     layer = Layer(rows, "add")
-    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["sum"], last_pair=last_pair)
+    add(layer, [(rows["a"], 1), (rows["b"], sign)], rows["sum"], constant, last_pair=last_pair)
     return layer
 
 
@@ -61,25 +65,103 @@ def certify_adder(layer: Layer) -> Certificate:
     )
 
 
-def ask_adder(layer: Layer) -> Answer:
-    """Whether the units of a bit give ±1 for the bit of ``A + B`` whose value is h, for every power of two h.
+def certify_subtraction(bits: int) -> Certificate:
+    """Beyond Lemma 1: one layer subtracts numbers of every length, modulo ``2**d``.
+
+    Args:
+        bits: of the layer from which the family of units is read.
+
+    Raises:
+        ParameterError: fewer than two bits.
+    """
+    require(bits=(bits, 2, None))
+    careless = adder_layer(bits, sign=-1)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        first, second = (int(values.get(name, 0)) for name in "AB")
+        state = torch.cat([to_bits(torch.tensor([first, second]), bits).flatten(), torch.zeros(bits).double()])[None]
+        seen = int(from_bits(careless.rows.of(careless.dense.feed_forward(state), "sum")[0]).item())
+        return f"{first} - {second} = {seen} modulo {2**bits}", seen != (first - second) % 2**bits
+
+    return certify(
+        "One layer of ReLU units subtracts two numbers in binary: it adds 1 and the flipped bits of the second.",
+        "all numbers of every length, modulo 2^d, with exact weights; the family of units is read from a layer of "
+        f"{bits} bits",
+        ask_adder(adder_layer(bits, sign=-1, constant=1), sign=-1),
+        Control.of("the constant 1 is left out", ask_adder(careless, sign=-1), run),
+    )
+
+
+def certify_adder_noise(layer: Layer) -> Certificate:
+    """Lemma 2 in Step 6: a bit of the sum is off by at most twice what the sum of the lowest bits is.
 
     Raises:
         ParameterError: a layer whose units are not those of one family.
     """
-    base, windows = family_of_units(layer)
+    size = len(layer.rows["sum"])
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        h, first, second, off = (float(values.get(name, 0)) for name in ("h", "A", "B", "off"))
+        numbers = to_bits(torch.tensor([int(first), int(second)]), size).flatten()
+        exact = torch.cat([numbers, torch.zeros(size, dtype=torch.float64)])[None]
+        noisy = exact.clone()
+        noisy[0, 0] += 2 * off  # the lowest bit of A counts half of what its row is off by
+        bit = int(h).bit_length() - 1
+        before, after = (layer.rows.of(layer.dense.feed_forward(x), "sum")[0, bit].item() for x in (exact, noisy))
+        moved = abs(after - before)
+        return f"a sum that is off by {off:.3g} moves bit {bit} by {moved:.3g}", moved > abs(off)
+
+    return certify(
+        "A bit of the sum is off by at most twice what the sum of the lowest bits is.",
+        f"all numbers of every length, all real errors; the family of units is read from a layer of {size} bits",
+        _ask_noise(layer, 2),
+        Control.of("once as much", _ask_noise(layer, 1), run),
+    )
+
+
+def _ask_noise(layer: Layer, factor: int) -> Answer:
+    """Whether an error of the sum moves each bit by at most so many times itself."""
+    (h, first, second), off = z3.Ints("h A B"), z3.Real("off")
+    exact, noisy = _total(layer, h, first, second), _total(layer, h, first + off, second)
+    moved, most = noisy - exact, factor * z3.If(off > 0, off, -off)
+    powers = z3.Or([h == 2**place for place in range(len(layer.rows["sum"]))])
+    given = [*_ranges(h, first, second), *([] if factor == 2 else [powers])]
+    return smt.prove(given, z3.And(-most <= moved, moved <= most), "bits 0 to i of two numbers, whose sum is off")
+
+
+def ask_adder(layer: Layer, sign: int = 1) -> Answer:
+    """Whether the units of a bit give ±1 for the bit of ``A + B`` whose value is h, for every power of two h.
+
+    Args:
+        layer: of :func:`adder_layer`.
+        sign: -1 for the bit of ``A - B`` modulo 2 h.
+
+    Raises:
+        ParameterError: a layer whose units are not those of one family.
+    """
     h, first, second = z3.Ints("h A B")
+    total, both = _total(layer, h, first, second), first + second if sign > 0 else first - second + 2 * h
+    is_set = z3.Or(z3.And(h <= both, both < 2 * h), z3.And(3 * h <= both, both < 4 * h))
+    # A question about all h holds for powers of two; a counterexample has to be one.
+    powers = z3.Or([h == 2**place for place in range(len(layer.rows["sum"]))])
+    ranges = _ranges(h, first, second)
+    answer = smt.prove(ranges, total == z3.If(is_set, 1, -1), "bits 0 to i of two numbers, h = 2**i")
+    return answer if answer.outcome == "proved" else smt.prove([*ranges, powers], total == z3.If(is_set, 1, -1))
+
+
+def _ranges(h: Term, first: Term, second: Term) -> list[Term]:
+    """``h = 2**i``, and two numbers of bits 0 to i."""
+    return [h >= 1, first >= 0, first < 2 * h, second >= 0, second < 2 * h]
+
+
+def _total(layer: Layer, h: Term, first: Term, second: Term) -> Term:
+    """The bit of the sum whose value is h, from the numbers that bits 0 to i of the terms are."""
+    base, windows = family_of_units(layer)
     total = smt.rational(base)
     for a, b, slope, constant, outer in windows:
         inner = smt.affine(map(float, (a, b, slope)), (first, second, h), float(constant))
         total = total + smt.rational(outer) * smt.relu(inner)
-    both = first + second
-    is_set = z3.Or(z3.And(h <= both, both < 2 * h), z3.And(3 * h <= both, both < 4 * h))
-    # A question about all h holds for powers of two; a counterexample has to be one.
-    powers = z3.Or([h == 2**place for place in range(len(layer.rows["sum"]))])
-    ranges = [h >= 1, first >= 0, first < 2 * h, second >= 0, second < 2 * h]
-    answer = smt.prove(ranges, total == z3.If(is_set, 1, -1), "bits 0 to i of two numbers, h = 2**i")
-    return answer if answer.outcome == "proved" else smt.prove([*ranges, powers], total == z3.If(is_set, 1, -1))
+    return total
 
 
 def family_of_units(layer: Layer) -> tuple[Fraction, list[Window]]:

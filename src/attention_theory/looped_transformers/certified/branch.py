@@ -155,3 +155,44 @@ def certify_selection(bits: int = 8) -> Certificate:
         smt.prove([*signs, smt.among(flag, (0, 1))], wanted, "the choice of the next counter"),
         Control.of("the flag is between 0 and 1", outside, run),
     )
+
+
+def certify_selection_noise() -> Certificate:
+    """Appendix G: with noise F in the flag and D in the target the next counter is off by at most ``2 F + 2 D``.
+
+    All bits have the same units, so that a question about one is about counters of all lengths. The following address
+    has no noise: it is the sum of an exact counter and 1.
+    """
+    rows = Rows(following=1, jump=1, counter=1, flag=1, indicator=1)
+    layer = Layer(rows, "select")
+    following, jump, counter = (rows[name] for name in ("following", "jump", "counter"))
+    select_counter(layer, following, jump, counter, rows["flag"][0], rows["indicator"][0])
+    built, names = layer.dense, ("following", "jump", "flag")
+    exact, off = ({name: z3.Real(f"{word}{name}") for name in names} for word in ("", "noise of "))
+    flag, target = z3.Reals("F D")
+    state = {rows[name][0]: exact[name] + off[name] for name in names} | {rows["indicator"][0]: z3.RealVal(1)}
+    moved = smt.feed_forward(built.w1, built.b1, built.w2, built.b2, state)[rows["counter"][0]] - z3.If(
+        exact["flag"] == 1, exact["jump"], exact["following"]
+    )
+    given = [smt.among(exact[name], (-1, 1)) for name in names[:2]] + [smt.among(exact["flag"], (0, 1))]
+    given += [-most <= off[name] for name, most in (("jump", target), ("flag", flag))]
+    given += [off[name] <= most for name, most in (("jump", target), ("flag", flag))]
+    within = z3.And(-2 * (flag + target) <= moved, moved <= 2 * (flag + target))
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        numbers = torch.zeros(2, rows.size, dtype=torch.float64)
+        for name in names:
+            numbers[:, rows[name][0]] = float(values.get(name, 0))
+            numbers[1, rows[name][0]] += float(values.get(f"noise of {name}", 0))
+        numbers[:, rows["indicator"][0]] = 1
+        right, seen = rows.of(built.feed_forward(numbers), "counter")[:, 0].tolist()
+        most = 2 * float(values.get("F", 0)) + 2 * float(values.get("D", 0))
+        return f"the counter is off by {abs(seen - right):.3g} and 2F + 2D is {most:.3g}", abs(seen - right) > most
+
+    following = [-target <= off["following"], off["following"] <= target]
+    return certify(
+        "With noise up to F in the flag and up to D in the target, the next counter is off by at most 2F + 2D.",
+        "counters of every length, all real noise, an exact following address",
+        smt.prove([*given, off["following"] == 0], within, "a bit of the next counter with noise"),
+        Control.of("the following address has noise up to D too", smt.prove([*given, *following], within), run),
+    )

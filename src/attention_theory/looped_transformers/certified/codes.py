@@ -1,5 +1,7 @@
 """Codes of positions and of integers: inner products, the weight that a softmax gives, and the error of a copy."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -7,7 +9,10 @@ from attention_theory.certificates import Answer, Certificate, Control, algebra,
 from attention_theory.certificates.algebra import sympy
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import z3
+from attention_theory.looped_transformers.machine.access import fetch
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Rows
 from attention_theory.validation import Form, require
 
 
@@ -31,11 +36,10 @@ def certify_codes(bits: int = 8) -> Certificate:
         return (codes[batch["i"]] * codes[batch["j"]]).sum(-1) <= bits - 2
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        doubled = torch.cat([codes, codes[values["j"]][None]])
-        weight = (5.0 * doubled @ codes[values["i"]]).softmax(0)[values["i"]].item()
-        return f"with a second column of its code the weight is {weight:.3f}", weight < 0.6 * (
-            1 + 2.71828**-10
-        ) ** -bits
+        doubled, only = torch.cat([codes, codes[values["j"]][None]]), torch.zeros(len(codes) + 1, dtype=torch.float64)
+        only[values["i"]] = 1
+        weight, alone = _fetch(doubled, values["i"], only, 5.0), (1 + math.exp(-10)) ** -bits
+        return f"with a second column of its code the weight is {weight:.3f}", weight < 0.6 * alone
 
     products = exhaust.every(sizes, product_is_right, f"products of codes of {bits} bits are L - 2 Hamming")
     return certify(
@@ -103,10 +107,9 @@ def certify_copy_error(bits: int = 5) -> Certificate:
 
     def run(values: Counterexample) -> tuple[str, bool]:
         y = float(values["y"])
-        weights = (doubled @ codes[0] * -torch.tensor(y, dtype=torch.float64).log()).softmax(0)
         data = torch.ones(len(doubled), dtype=torch.float64)
         data[1:] = -1
-        error, bound = (weights @ data - 1).abs().item(), 8.0**bits * y
+        error, bound = abs(_fetch(doubled, 0, data, -math.log(y)) - 1), 8.0**bits * y
         return f"a copy is wrong by {error:.3f} G, and the bound is {bound:.3g} G", error > bound
 
     return certify(
@@ -117,6 +120,16 @@ def certify_copy_error(bits: int = 5) -> Certificate:
         [_ask_copy(codes, place) for place in range(len(codes))],
         Control.of("the target's code is there twice", _ask_copy(doubled, 0, most=1e-6), run),
     )
+
+
+def _fetch(codes: Tensor, target: int, data: Tensor, inverse_temperature: float) -> float:
+    """Run a head that reads, on columns with these codes and one row of data: the mean that a column fetches."""
+    rows = Rows(pointer=codes.shape[1], encoding=codes.shape[1], memory=1, scratch=1, buffer=1)
+    layer = Layer(rows, "copy")
+    fetch(layer, "copy", *(rows[name] for name in ("pointer", "encoding", "memory", "scratch", "buffer")))
+    state = torch.zeros(len(codes), rows.size, dtype=torch.float64)
+    rows.of(state, "encoding")[:], rows.of(state, "memory")[:, 0] = codes, data
+    return rows.of(layer.dense.attend(state, inverse_temperature), "buffer")[target].item()
 
 
 def _ask_copy(codes: Tensor, place: int, most: float = 1.0) -> Answer:

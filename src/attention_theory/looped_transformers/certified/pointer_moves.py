@@ -40,9 +40,15 @@ def certify_pointer_moves(machine: FleqMachine) -> Certificate:
         "A pointer move adds its number to the addresses that its function names, modulo 2^L, or puts it in their "
         "place, and leaves the others; any other instruction clears them.",
         f"L = {bits}; all addresses, all numbers, each of the 2^{layout.function_bits} codes of functions",
-        [answer for code in range(2**layout.function_bits) for answer in _ask_move(layer, layout, code)],
+        ask_pointer_moves(machine),
         Control.of("a bit of the address may be off by a quarter", question, run),
     )
+
+
+def ask_pointer_moves(machine: FleqMachine) -> list[Answer]:
+    """What becomes of the three addresses under each function; what is plain from the weights is not asked."""
+    layer, layout = layer_of(machine, "3"), machine.layout
+    return [answer for code in range(2**layout.function_bits) for answer in _ask_move(layer, layout, code)]
 
 
 def _ask_move(layer: DenseLayer, layout: FleqLayout, code: int) -> list[Answer]:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, balls, certify
 from attention_theory.certificates.balls import Ball
-from attention_theory.certificates.certificate import Clock, Counterexample, decided, name_of
+from attention_theory.certificates.certificate import Clock, Counterexample, decided, joined, name_of
 from attention_theory.looped_transformers.certified.columns import Column, apply, combine, extent
 from attention_theory.looped_transformers.certified.ramps import Noise, noise_after
 from attention_theory.looped_transformers.certified.subleq_cycle import GAP, Stage, ask_cycle
@@ -89,7 +89,7 @@ def ask_softmax(
     left, seconds = largest(noises), exact.seconds + clock.seconds
     point = {"inverse temperature": inverse_temperature, "noise after a cycle, at most": left} if left else None
     engine = f"{exact.engine}, {name_of('python-flint')}"
-    return Answer("\n".join([*lines, exact.question]), decided(point), engine, seconds, point)
+    return Answer(joined(["\n".join(lines), exact.question]), decided(point), engine, seconds, point)
 
 
 def noise_by_layer(

@@ -56,8 +56,7 @@ def compile(
 
     >>> import attention_theory as at
     >>> def gcd(a, b):
-    ...     while b:
-    ...         a, b = b, a % b
+    ...     while b: a, b = b, a % b
     ...     return a
     >>> at.compile(gcd).run(48, 36)
     12

@@ -63,11 +63,16 @@ class FleqTransformer(LoopedModule):
         names = program.functions if functions is None else functions
         blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2) if blocks is None else blocks
         machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads, pointers=pointers)
-        super().__init__((layer.module() for layer in machine.transformer.dense), inverse_temperature)
+        layers = (layer.module() for layer in machine.transformer.dense)
+        super().__init__(layers, machine.layout.rows.size, inverse_temperature)
         self.program, self.machine, self.layout = program, machine, machine.layout
         self.functions = [block.name for block in blocks]
-        self.num_tokens, self.embed_dim = machine.layout.columns, machine.layout.rows.size
+        self.num_tokens = machine.layout.columns
         self.to(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Restore the compiled weights, which are never drawn."""
+        self._restore(layer.module() for layer in self.machine.transformer.dense)
 
     @classmethod
     def compile(  # type: ignore[override]

@@ -209,7 +209,7 @@ class LoopedTransformer:
         Raises:
             ParameterError: as :class:`LoopedModule`.
         """
-        return LoopedModule((layer.module() for layer in self.dense), inverse_temperature, rule)
+        return LoopedModule((layer.module() for layer in self.dense), self.rows.size, inverse_temperature, rule)
 
     def same_weights(self, other: "LoopedTransformer") -> bool:
         """Whether all matrices of two machines are equal bit for bit."""

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
 from attention_theory.layers import Rule, attention
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class LayerModule(nn.Module):
             written = _nonzero_rows(w2)
             self.register_buffer("w1", narrow)
             self.register_buffer("w1_rows", read)
-            self.register_buffer("b1", b1)
+            self.register_buffer("b1", b1.clone())
             self.register_buffer("w2", w2[written].mT)
             self.register_buffer("place", _places(written, len(b2)))
         if self.has_constants:
-            self.register_buffer("b2", b2)
+            self.register_buffer("b2", b2.clone())
 
     def attend(
         self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
@@ -137,6 +137,7 @@ class LoopedModule(nn.Module):
 
     Args:
         layers: as they are applied.
+        embed_dim: the features of a token.
         inverse_temperature: multiplies the scores.
         rule: ``softmax``, or ``hardmax``, its limit at temperature zero.
 
@@ -144,13 +145,21 @@ class LoopedModule(nn.Module):
         ParameterError: an inverse temperature below 0, or another rule.
     """
 
-    def __init__(self, layers: Iterable[LayerModule], inverse_temperature: float, rule: Rule = "softmax") -> None:
+    def __init__(
+        self, layers: Iterable[LayerModule], embed_dim: int, inverse_temperature: float, rule: Rule = "softmax"
+    ) -> None:
         require(inverse_temperature=(inverse_temperature, 0.0, None), rule=(rule, {"softmax", "hardmax"}))
         super().__init__()
         self.layers = nn.ModuleList(layers)
-        self.inverse_temperature, self.rule = inverse_temperature, rule
+        self.embed_dim, self.inverse_temperature, self.rule = embed_dim, inverse_temperature, rule
 
     def forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
+        """The state after one cycle.
+
+        Raises:
+            ParameterError: a state of another width.
+        """
+        require_shape(state=(state, (..., None, self.embed_dim)))
         for layer in self.layers:
             state = layer(state, self.inverse_temperature, self.rule)
         return state
@@ -158,6 +167,10 @@ class LoopedModule(nn.Module):
     def like_weights(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """A state in the type of the weights, and where they lie."""
         return state.to(next(weights for weights in self.buffers() if weights.is_floating_point()))
+
+    def _restore(self, layers: Iterable[LayerModule]) -> None:
+        """Copy the weights of the same layers, made anew."""
+        self.layers.load_state_dict(nn.ModuleList(layers).state_dict())
 
     def _follow(
         self,

@@ -66,16 +66,21 @@ class SubleqTransformer(LoopedModule):
     ) -> None:
         length = max(2, address_bits(max(program.columns(), num_tokens or 0)))
         refuse_unless(not (real and num_layers == 1), "real must be False with num_layers=1, got True")
+        require(num_layers=(num_layers, {4, 5, 6, 7, 8, 9, 10} if real else {1, 4, 6, 10}))
         machine = (
             OneLayerMachine(length, bits) if num_layers == 1 else SubleqMachine(length, bits, num_layers, real=real)
         )
         least = machine.columns(program)
         num_tokens = least if num_tokens is None else num_tokens
         require(num_tokens=(num_tokens, least, None))
-        super().__init__((layer.module() for layer in machine.dense), inverse_temperature, rule)
-        self.program, self.num_tokens, self.embed_dim = program, num_tokens, machine.rows.size
+        super().__init__((layer.module() for layer in machine.dense), machine.rows.size, inverse_temperature, rule)
+        self.program, self.num_tokens = program, num_tokens
         self.machine = machine
         self.to(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Restore the compiled weights, which are never drawn."""
+        self._restore(layer.module() for layer in self.machine.dense)
 
     @classmethod
     def compile(cls, program: str | SubleqProgram, bits: int = 8, num_layers: Layers = 10, **options: Any) -> Self:  # type: ignore[override]

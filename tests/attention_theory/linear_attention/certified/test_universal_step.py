@@ -12,6 +12,7 @@ from attention_theory.linear_attention.certified.universal_step import (
     SymbolicLayer,
     ask_prompt,
     ask_step,
+    certify_step,
     run_and_compare,
 )
 from attention_theory.linear_attention.machines.block_heads import dense
@@ -35,6 +36,12 @@ def drawn(inputs: Inputs, draws: random.Random) -> dict[str, int]:
 
 def test_a_step_is_right_with_four_states_four_letters_and_eight_cells() -> None:
     assert ask_step(CompactMachine(4, 4, word=8, steps=1), cells=8).outcome == "proved"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stays", [False, True])
+def test_all_that_a_step_needs_is_certified_at_this_size(stays: bool) -> None:
+    assert certify_step(CompactMachine(4, 4, word=8, steps=1, stays=stays)).settled
 
 
 def test_polynomials_take_the_values_of_the_layer() -> None:

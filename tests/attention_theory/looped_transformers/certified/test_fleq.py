@@ -1,4 +1,3 @@
-import random
 from collections.abc import Callable
 
 import pytest
@@ -17,19 +16,18 @@ from attention_theory.looped_transformers.certified.fleq_results import certify_
 from attention_theory.looped_transformers.certified.pointer_moves import certify_pointer_moves
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 
-#: The rows whose weights are moved: into them data go without a gate that has room.
-STEPS: dict[str, tuple[str, str, Callable[[FleqMachine], Certificate]]] = {
-    "1": ("1", "to b", lambda machine: certify_pointers(machine, small_machine({"first mask": "printed"}))),
-    "3": ("3", "mul", certify_routes),
-    "6": ("6", "memory", lambda machine: certify_write(machine, small_machine({"write sign": "printed"}))),
-    "7": ("7d", "counter", certify_branch),
-    "moves": ("3", "pointers", certify_pointer_moves),
+STEPS: dict[str, Callable[[FleqMachine], Certificate]] = {
+    "1": lambda machine: certify_pointers(machine, small_machine({"first mask": "printed"})),
+    "3": certify_routes,
+    "6": lambda machine: certify_write(machine, small_machine({"write sign": "printed"})),
+    "7": certify_branch,
+    "moves": certify_pointer_moves,
 }
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_right_for_all_that_it_may_find(step: str) -> None:
-    assert STEPS[step][2](small_machine(pointers=step == "moves")).settled
+    assert STEPS[step](small_machine(pointers=step == "moves")).settled
 
 
 def test_a_whole_cycle_leaves_exact_pointers_whatever_the_blocks_return() -> None:
@@ -47,32 +45,6 @@ def test_a_block_that_leaves_its_work_behind_is_noticed() -> None:
     weights = layer_of(machine, "4.2").w2[machine.layout.rows["mul moved"][0]]
     weights[weights.nonzero()[0]] *= 2
     assert ask_work_is_cleared(machine).outcome == "refuted"
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_an_output_weight_that_is_wrong_in_its_last_bit_is_noticed(step: str) -> None:
-    name, block, certify = STEPS[step]
-    machine = small_machine(pointers=step == "moves")
-    rows = list(machine.layout.rows[block])[:2]
-    matrix = layer_of(machine, name).w2
-    place = tuple(random.Random(2).choice([place for place in matrix.nonzero().tolist() if place[0] in rows]))
-    matrix[place] = torch.nextafter(matrix[place], torch.tensor(99.0, dtype=matrix.dtype))
-    assert certify(machine).outcome != "proved"
-
-
-@pytest.mark.parametrize("step", ["3", "6"])
-@pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_an_entry_of_a_value_matrix_that_is_wrong_is_noticed(step: str, weight: float) -> None:
-    """Whether it is in its place or fetches something into a row that is to stay."""
-    machine = small_machine()
-    rows = machine.layout.rows
-    matrix = layer_of(machine, {"3": "2", "6": "6"}[step]).heads[0].value
-    entries = matrix.eq(weight).nonzero().tolist()
-    row, column = random.Random(3).choice(
-        [entry for entry in entries if entry[1] in rows["memory"][: len(rows["to a"])]]
-    )
-    matrix[row, column] = torch.nextafter(matrix[row, column], torch.tensor(99.0, dtype=matrix.dtype))
-    assert STEPS[step][2](machine).outcome != "proved"
 
 
 def test_a_network_of_terms_has_the_values_of_the_network() -> None:

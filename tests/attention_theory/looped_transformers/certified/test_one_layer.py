@@ -26,18 +26,6 @@ def test_the_noise_is_removed_from_some_temperature_on(inverse_temperature: floa
     assert (outcome == "proved") == (inverse_temperature > 4)
 
 
-@pytest.mark.parametrize("matrix", ["key", "query", "value", "w1", "w2"])
-def test_a_weight_that_is_missing_is_noticed(matrix: str) -> None:
-    """The weights that are taken are needed in the first case; gates and steps that never occur would not be."""
-    machine = OneLayerMachine(3, 2)
-    (layer,) = machine.dense
-    (head,) = layer.heads
-    weights = {"key": head.key, "query": head.query, "value": head.value, "w1": layer.w1, "w2": layer.w2}[matrix]
-    row, column = weights.nonzero()[0].tolist()
-    weights[row, column] = 0.0
-    assert ask_case(machine, CASES[0]).outcome != "proved"
-
-
 def test_the_columns_are_those_of_a_loaded_program() -> None:
     """After the first instruction the first operand of the second one is pending: the cycle is that of the case."""
     machine = OneLayerMachine(4, 4)

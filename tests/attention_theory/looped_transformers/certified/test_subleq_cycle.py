@@ -3,14 +3,22 @@ import random
 import pytest
 import torch
 
-from attention_theory.looped_transformers.certified.subleq_cycle import ask_cycle, run_cycle, scene, state_of
+from attention_theory.looped_transformers.certified.subleq_cycle import (
+    ask_cycle,
+    certify_cycle,
+    run_cycle,
+    scene,
+    state_of,
+)
 from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.subleq.language import interpret, program
-from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 
 
-def test_a_cycle_is_right_with_integers_of_sixteen_bits() -> None:
-    assert ask_cycle(SubleqMachine(5, 16, 4), same=False).outcome == "proved"
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [4, 6, 10])
+def test_a_cycle_is_right_with_integers_of_sixteen_bits(depth: Depth) -> None:
+    assert certify_cycle(SubleqMachine(5, 16, depth)).settled
 
 
 @pytest.mark.parametrize("places", ["write", "flag"])
