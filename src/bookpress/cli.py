@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from bookpress.claims.panel import panel_text
 from bookpress.claims.record import Record
@@ -304,10 +304,7 @@ def _print_results(record: Record) -> None:
 
 def _table(*heads: str) -> Table:
     """A table whose cells are folded, and never cut, on a narrow terminal."""
-    table = Table()
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    return table
+    return Table(*(Column(head, overflow="fold") for head in heads))
 
 
 if __name__ == "__main__":

@@ -111,17 +111,16 @@ def _stale(layout: Layout, profile: str, dependencies: Dependencies, console: Co
     """
     stale = []
     for name in layout.notebooks():
-        fresh = False
         try:
             record = Record.of(layout, name, profile)
-            fresh = record is not None and record.fingerprint == dependencies.fingerprint(Notebook(name, layout))
+            if record and record.fingerprint == dependencies.fingerprint(Notebook(name, layout)):
+                continue
         except SourceError:
             pass  # its run says what is wrong
         except RecordError as error:
             console.print(f"{name}: {error}; it is made again")
-        if not fresh:
-            stale.append(layout.record(name, profile))
-            stale[-1].unlink(missing_ok=True)
+        stale.append(layout.record(name, profile))
+        stale[-1].unlink(missing_ok=True)
     return stale
 
 

@@ -125,9 +125,7 @@ def _power(base: float, power: float) -> Any:
 
 def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | None:
     match value:
-        case ast.Tuple(elts=[ast.Call(func=ast.Name(id="Each"), args=[ast.Name(id=required)]), *ends]):
-            pass
-        case ast.Tuple(elts=[ast.Name(id=required), *ends]):
+        case ast.Tuple(elts=[ast.Name(required) | ast.Call(ast.Name("Each"), [ast.Name(required)]), *ends]):
             pass
         case _:
             return None

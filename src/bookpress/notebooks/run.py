@@ -27,9 +27,6 @@ from bookpress.notebooks.profile import Limits, settings_for
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import checked
 
-#: The name of the engine by which papermill runs the cells.
-ENGINE = "bookpress"
-
 #: The kernel's use of the machine in an executed notebook's metadata: MiB of memory, seconds of the processor.
 USE, MEMORY, PROCESSOR = "use", "memory_mb", "processor_seconds"
 
@@ -95,10 +92,29 @@ def run(
 def run_for_record(
     notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> tuple[NotebookNode, dict[str, Any]]:
-    """:func:`execute` a notebook, and gather what any record has of it: the fields of a ``RunRecord``."""
+    """Execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
+
+    A kernel that dies is given one more try. The kernel starts in the repository's root.
+
+    Returns:
+        The executed notebook, and what any record has of it: the fields of a ``RunRecord``.
+
+    Raises:
+        RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
+    """
     fingerprint = Dependencies(notebook.layout, profile).fingerprint(notebook)
     started = time.perf_counter()
-    executed = execute(notebook, values, limits, profile, target, own)
+    environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
+    for tries_left in (1, 0):
+        try:
+            executed = _run_cells(notebook, values, limits, environment)
+        except RunFailed as failure:
+            if failure.code is Exit.DEAD_KERNEL and tries_left:
+                continue
+            _write(target.with_suffix(".failed.ipynb"), failure.executed)
+            raise
+        break
+    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
     return executed, {
         "notebook": notebook.name,
         "parameters": notebook.defaults | values,
@@ -131,65 +147,27 @@ def check_target(output: Path, layout: Layout) -> None:
         raise OSError(error.errno, error.strerror, str(output)) from error
 
 
-def execute(
-    notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
-) -> NotebookNode:
-    """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
-
-    A kernel that dies is given one more try. The kernel starts in the repository's root.
+def _run_cells(notebook: Notebook, values: dict[str, Any], limits: Limits, environment: dict[str, str]) -> NotebookNode:
+    """Have papermill inject the parameters, and run all cells up to the first that fails.
 
     Raises:
-        RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
+        RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
     """
-    environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    options = {"notebook": notebook, "limits": limits, "environment": environment}
-    for tries_left in (1, 0):
+    prepared = papermill.execute_notebook(notebook.source, None, parameters=values, prepare_only=True)
+    manager = NotebookExecutionManager(prepared, progress_bar=False)
+    manager.notebook_start()
+    with scratch_folder() as name:
+        folder = Path(name)
+        client = Client(manager, KernelManager(folder), limits)
+        environment = os.environ | environment | _folders(notebook.layout, folder)
         try:
-            executed = papermill.execute_notebook(
-                notebook.source, None, parameters=values, engine_name=ENGINE, progress_bar=False, **options
-            )
-        except RunFailed as failure:
-            if failure.code is Exit.DEAD_KERNEL and tries_left:
-                continue
-            _write(target.with_suffix(".failed.ipynb"), failure.executed)
-            raise
-        break
-    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
+            client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
+        except (CellTimeoutError, RuntimeError) as error:
+            raise _error_in(notebook.name, manager.nb) or client.explained(notebook.name, error) from error
+    if failure := _error_in(notebook.name, manager.nb):
+        raise failure
+    executed: NotebookNode = manager.nb
     return executed
-
-
-class Engine(papermill.engines.Engine):
-    """Runs the cells of a notebook for papermill, each in a kernel of the press."""
-
-    @classmethod
-    def execute_managed_notebook(
-        cls,
-        nb_man: NotebookExecutionManager,
-        kernel_name: str,
-        *,
-        notebook: Notebook,
-        limits: Limits,
-        environment: dict[str, str],
-        **_: Any,
-    ) -> None:
-        """Run all cells, up to the first that fails.
-
-        Raises:
-            RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
-        """
-        with scratch_folder() as name:
-            folder = Path(name)
-            client = Client(nb_man, KernelManager(folder), limits)
-            environment = os.environ | environment | _folders(notebook.layout, folder)
-            try:
-                client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
-            except (CellTimeoutError, RuntimeError) as error:
-                raise _error_in(notebook.name, nb_man.nb) or client.explained(notebook.name, error) from error
-        if failure := _error_in(notebook.name, nb_man.nb):
-            raise failure
-
-
-papermill.engines.papermill_engines.register(ENGINE, Engine)
 
 
 class Client(PapermillNotebookClient):

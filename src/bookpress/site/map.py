@@ -125,14 +125,9 @@ def map_page(book: Book, paper: Paper) -> str:
     """Markdown for a chapter to include: the drawing, and under it the list that a phone shows in its place."""
     if (drawing := draw(paper)) is None:
         return "---\norphan: true\n---\n"
-    labels = {entry.id: short_label(entry) for entry in paper.claims}
-
-    def rests_on(entry: Entry) -> str:
-        kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
-        return "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
-
     sizes = {"node_width": _WIDTH, "first_line": _HEIGHT / 2 + 4, "line_height": _LINE}
-    words = {"plain": _plain, "node_lines": node_lines, "rests_on": rests_on}
+    labels = {entry.id: short_label(entry) for entry in paper.claims}
+    words = {"plain": _plain, "node_lines": node_lines, "labels": labels}
     return render("map", **_drawn(book, paper, drawing), **sizes, **words)
 
 

@@ -19,6 +19,7 @@ from bookpress.claims.panel import escape
 from bookpress.claims.registry import Paper, Registry
 from bookpress.exits import Exit, Failure
 from bookpress.layout import Layout
+from bookpress.notebooks.dependencies import names_in
 from bookpress.notebooks.source import Notebook
 from bookpress.site.markdown import render
 
@@ -152,8 +153,7 @@ def _users(layout: Layout) -> dict[str, list[str]]:
     for name in filter(lambda name: layout.page(name).is_file(), layout.notebooks()):
         notebook = Notebook(name, layout)
         link = f"[{notebook.title.partition(' · ')[0]}](/notebooks/{name}.ipynb)"
-        imports = [node for node in ast.walk(ast.parse(notebook.code)) if isinstance(node, ast.ImportFrom)]
-        for dotted in {f"{node.module}.{alias.name}" for node in imports for alias in node.names}:
+        for dotted in names_in(notebook.code)[0]:
             users[dotted].append(link)
     return users
 

@@ -122,7 +122,7 @@ class _Page:
         yield code
         for data, text in shown:
             if FIGURE_MIME in data or CLAIM_MIME in data:
-                text += "\n\n" + origin_block(self.record, self.source.defaults)
+                text += "\n\n" + render("origin", record=self.record, defaults=self.source.defaults)
             yield new_markdown_cell(text)
 
     def _lifted(self, data: dict[str, Any]) -> str:
@@ -135,9 +135,3 @@ class _Page:
             claim = data[CLAIM_MIME]["settled"]["claim"]
             return without_html(panel_block(next(one for one in self.record.claims if one.claim == claim)))
         return without_html(data.get("text/markdown", ""))
-
-
-def origin_block(record: Record, defaults: dict[str, Any]) -> str:
-    """One line on the run behind a figure or a panel, which opens to its parameters, record and source."""
-    chosen = [f"{name} = {value}" for name, value in record.parameters.items() if defaults.get(name, value) != value]
-    return render("origin", record=record, chosen=chosen)

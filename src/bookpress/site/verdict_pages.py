@@ -37,9 +37,6 @@ _OF_PREMISE = dict(
     enumerate(["refuted", "corrected on its page", "whose proof fails", "whose proof is repaired on its page"])
 )
 
-#: As many failing runs of the statement, and of its proof, as an entry of the errata names; its page has them all.
-_NAMED = 3
-
 
 def summary_page(book: Book) -> str:
     """Verdicts counted by paper; included by the front page and the scoreboard."""
@@ -152,7 +149,9 @@ def _errata(book: Book, paper: Paper) -> list[dict[str, Any]]:
         notes = [note[0].upper() + note[1:] for note in [*notes, *_premises_wrong(book, paper, entry)] if note]
         states = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
         slips = [(title, f"\n\n{text}") for title, text in folds(entry)] if entry.slips else []
-        grave, failing = gravity(book.verdict(claim), book.proof(claim)), failing_runs(book.settled[claim])
+        grave = gravity(book.verdict(claim), book.proof(claim))
+        kinds = {"As stated": Part.STATEMENT, "In the proof": Part.PROOF}
+        failing = {words: breaking(book.settled[claim], part) for words, part in kinds.items()}
         texts = {"states": states, "failing": failing, "right": slips}
         errata.append({"grave": grave, "claim": claim, "entry": entry, "notes": notes, **texts})
     return errata
@@ -166,16 +165,6 @@ def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
         if used.id in {*entry.proof_uses} - {*entry.answered}
         and (wrong := _OF_PREMISE.get(gravity(book.verdict(claim), book.proof(claim))))
     ]
-
-
-def failing_runs(settled: Settled) -> list[str]:
-    """The runs in which the printed form fails, as lines of a list."""
-    lines = []
-    for part, what in ((Part.STATEMENT, "As stated"), (Part.PROOF, "In the proof")):
-        runs = breaking(settled, part)
-        lines += [f"- {what}: {run}." for run in runs[:_NAMED]]
-        lines += [f"- {what}: {len(runs) - _NAMED} more on the page."] if len(runs) > _NAMED else []
-    return lines
 
 
 def certificates_page(book: Book) -> str:

@@ -19,9 +19,6 @@ from bookpress.notebooks.values import ValueRefused
 from bookpress.sweeps.points import Point, PointRecord, in_order, number_of, points_of, recorded
 from bookpress.sweeps.sweep import Task, report_work, task_of, the_only_run, work_off
 
-#: A device that a point may need, as sweeps and notebooks name it; the other is "cuda".
-CPU = "cpu"
-
 
 @dataclass(frozen=True)
 class FigureSweep:
@@ -121,7 +118,7 @@ def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list
     """
     ordered: list[tuple[float, Task]] = []
     for figure in sweeps:
-        if not (figure.sweep.gpu and device == CPU):
+        if not (figure.sweep.gpu and device == "cpu"):
             tasks = [task_of(point, layout.points(figure.page), figure.sweep, device) for point in figure.missing]
             ordered += zip(itertools.accumulate(figure.seconds(figure.missing)), tasks, strict=True)
     return [task for _, task in sorted(ordered, key=lambda each: each[0])]

@@ -10,7 +10,7 @@ import pytest
 
 from bookpress.claims.record import Record
 from bookpress.notebooks.profile import Settings
-from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, Exit, RunFailed, clean, execute, run
+from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, Exit, RunFailed, clean, run, run_for_record
 from bookpress.notebooks.source import Notebook
 
 
@@ -144,7 +144,7 @@ def test_a_notebook_computes_on_one_thread_unless_told_otherwise(chosen: dict[st
 
 def test_what_a_kernel_has_used_is_noted_until_the_notebook_is_kept(toy: Any, tmp_path: Path) -> None:
     notebook = Notebook(toy.add("good"), toy.layout)
-    executed = execute(notebook, {"n": 2}, Settings(), "laptop", tmp_path / "a.ipynb", [])
+    executed, _ = run_for_record(notebook, {"n": 2}, Settings(), "laptop", tmp_path / "a.ipynb", [])
     use = executed.metadata[USE]
     assert use[PROCESSOR] > 0
     assert sys.platform != "linux" or 50 < use[MEMORY] < 4000

@@ -8,7 +8,7 @@ from bookpress.claims.evidence import Item, Role, Settled
 from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.site.book import Book
 from bookpress.site.markdown import badge
-from bookpress.site.verdict_pages import GRAVITY, failing_runs, gravity, headline_item, scoreboard_page, summary_page
+from bookpress.site.verdict_pages import GRAVITY, gravity, headline_item, scoreboard_page, summary_page
 
 
 def item(label: str, **more: Any) -> Item:
@@ -75,13 +75,3 @@ def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
     verdict: Verdict, proof: ProofMark | None, name: str
 ) -> None:
     assert [*GRAVITY][gravity(verdict, proof)] == name
-
-
-def test_every_run_in_which_a_statement_or_its_proof_fails_is_a_sentence_of_a_list() -> None:
-    wrong = [item(f"at {n}", role=Role.COUNTEREXAMPLE, measured=9, passed=False) for n in range(4)]
-    wrong += [item("a step", role=Role.PRINTED, of="proof", measured=9, passed=False)]
-    settled = Settled(claim="a/b", label="B", verdict=Verdict.REFUTED, expected=Verdict.REFUTED, evidence=wrong)
-    lines = failing_runs(settled)
-    assert [line.partition(":")[0] for line in lines] == 4 * ["- As stated"] + ["- In the proof"]
-    assert lines[3] == "- As stated: 1 more on the page."
-    assert all(line.endswith(".") for line in lines)
