@@ -10,7 +10,7 @@ import pytest
 
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.values import ValueRefused
-from bookpress.sweeps.figures import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
+from bookpress.sweeps.figures import FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
 
 SWEEP = """\
@@ -67,18 +67,18 @@ def test_points_are_done_by_their_records(toy: Any, sweeps: Load, a_record: Call
     long, short = sweeps()
     assert (len(long.done), len(short.done)) == (2, 0)
     assert (long.pace, long.seconds(long.missing)) == (0.5, [200, 50, 100, 200])
-    assert long.seconds_measured() == {"CPU": 75.0}
+    assert long.seconds_measured() == {""cpu"": 75.0}
 
 
 def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Load) -> None:
-    tasks = tasks_of(sweeps(), CPU, toy.layout)
+    tasks = tasks_of(sweeps(), toy.layout)
     names = ["n=1,kind=b", "n=2,kind=b", *(f"n={n},seed={seed}" for seed in (0, 1) for n in (1, 2, 4))]
     assert [task.record.stem for task in tasks] == names
     assert tasks[0].record.parent == toy.layout.points("demo/good")
 
 
 def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> None:
-    assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), CPU, toy.layout))
+    assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), toy.layout))
     on_gpu = tasks_of(sweeps("true"), "cuda", toy.layout)
     assert len(on_gpu) == 8
     assert {task.point.parameters["device"] for task in on_gpu} == {"cuda"}
