@@ -67,7 +67,7 @@ def test_points_are_done_by_their_records(toy: Any, sweeps: Load, a_record: Call
     long, short = sweeps()
     assert (len(long.done), len(short.done)) == (2, 0)
     assert (long.pace, long.seconds(long.missing)) == (0.5, [200, 50, 100, 200])
-    assert long.seconds_measured() == {""cpu"": 75.0}
+    assert long.seconds_measured() == {"CPU": 75.0}
 
 
 def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Load) -> None:
