@@ -71,14 +71,14 @@ def test_points_are_done_by_their_records(toy: Any, sweeps: Load, a_record: Call
 
 
 def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Load) -> None:
-    tasks = tasks_of(sweeps(), toy.layout)
+    tasks = tasks_of(sweeps(), "cpu", toy.layout)
     names = ["n=1,kind=b", "n=2,kind=b", *(f"n={n},seed={seed}" for seed in (0, 1) for n in (1, 2, 4))]
     assert [task.record.stem for task in tasks] == names
     assert tasks[0].record.parent == toy.layout.points("demo/good")
 
 
 def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> None:
-    assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), toy.layout))
+    assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), "cpu", toy.layout))
     on_gpu = tasks_of(sweeps("true"), "cuda", toy.layout)
     assert len(on_gpu) == 8
     assert {task.point.parameters["device"] for task in on_gpu} == {"cuda"}
