@@ -67,6 +67,7 @@ class Frame:
         returns: what it returned so far: ``int``, ``None`` or a list.
         loops: the labels of ``continue`` and ``break`` of the loops around, and the known names at the breaks.
         given: the parameters.
+        walked: the lists that loops around go over.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Frame:
     returns: list[Any] = field(default_factory=list)
     loops: list[tuple[str, str, list[set[str] | None]]] = field(default_factory=list)
     given: Sequence[str] = ()
+    walked: list[str] = field(default_factory=list)
 
 
 def refuse(node: ast.AST, reason: str) -> NoReturn:
@@ -197,7 +199,7 @@ class Expressions(ABC):
                 return self._fits(node, int(value))
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
                 return self._fits(node, -int(value))
-            case ast.Name(id=name) if name in self.constants:
+            case ast.Name(id=name) if name in self.constants and not (self.frames and name in self.frame.places):
                 return self.constants[name]
         refuse(node, "a number is needed here that is known before the program runs")
 

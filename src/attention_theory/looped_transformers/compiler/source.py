@@ -281,6 +281,8 @@ class _Reader(Expressions):
         if name in self.frame.given:
             refuse(node, f"'{name}' belongs to the caller; a new list needs a new name")
         block = self._new_list(node, name, (0,) * len(operands))
+        if block in self.frame.walked:
+            refuse(node, f"a loop goes over '{name}'; a new list needs a new name")
         for number, operand in enumerate(operands):
             self._emit(ir.Store(block, number, operand, node.lineno))
         self._know(name)
@@ -351,7 +353,9 @@ class _Reader(Expressions):
         if not isinstance(node.target, ast.Name):
             refuse(node, "a loop has one variable")
         match node.iter:
-            case ast.Call(func=ast.Name(id="range"), args=[_, *_] as ends, keywords=[]) if len(ends) <= 3:
+            case ast.Call(func=ast.Name(id="range"), args=[_, *_] as ends, keywords=[]) if len(
+                ends
+            ) <= 3 and "range" not in {*self.functions, *self.frame.places}:
                 self._for_range(node, ends)
             case ast.Name():
                 self._for_list(node, self._block(node.iter))
@@ -364,7 +368,9 @@ class _Reader(Expressions):
             self._emit(ir.Load(value, block, counter, node.lineno))
             return value
 
+        self.frame.walked.append(block)
         self._count(node, 0, len(self.blocks[block]), 1, item)
+        self.frame.walked.pop()
 
     def _for_range(self, node: ast.For, ends: list[ast.expr]) -> None:
         start = self._value(ends[0]) if len(ends) > 1 else 0

@@ -29,6 +29,12 @@ def inside(*lines: str) -> str:
         ("x = " + "+".join(["1"] * 40_000), "line 1"),
         ("".join(" " * depth + "if 1:\n" for depth in range(150)) + " " * 150 + "x = 1", "line 10"),
         (inside("return 1.5"), "line 2: '1.5' is not in the subset"),
+        ("N = 3\ndef f(N):\n    xs = [1] * N\n    return len(xs)", "line 3: a number is needed here that is known"),
+        (inside("ys = [1, 2]\n    for a in ys:\n        ys = [3, 4]"), "line 4: a loop goes over 'ys'"),
+        (
+            "def range(n):\n    return 3\ndef f(x):\n    for i in range(x):\n        x = 1",
+            "line 4: a loop goes over a range",
+        ),
         (inside("return 'text'"), "line 2"),
         (inside("return a / 2"), "line 2: 'a / 2' has another operator"),
         (inside("return a ** 2"), "line 2"),
