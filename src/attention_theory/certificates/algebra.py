@@ -1,7 +1,7 @@
 """Questions to sympy: polynomial identities, equations without a common zero, sums of squares.
 
-Each is one call of sympy, which knows no limit of time. Their sizes bound it: a Gröbner basis is asked of at most some
-dozen equations of low degree, and every question of the book has a test that runs it.
+Each is one call of sympy, which knows no limit of time. Their sizes bound it: a Gröbner basis is computed of at most
+some dozen equations of low degree, and every question of the book has a test that runs it.
 """
 
 from collections.abc import Iterator, Sequence

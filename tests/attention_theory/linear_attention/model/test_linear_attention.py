@@ -35,7 +35,7 @@ def test_the_three_forms_are_those_of_the_paper(length: int) -> None:
 @pytest.mark.parametrize("length", LENGTHS)
 def test_linear_time_gives_what_every_score_gives(length: int, is_causal: bool) -> None:
     layer, tokens = block(is_causal=is_causal), normal(2, length, 4, seed=1)
-    padding = torch.arange(length) % 5 == 1
+    padding = (torch.arange(length) % 5 == 1).expand(2, -1)
     by_scores, weights = layer(tokens, padding, need_weights=True)
     torch.testing.assert_close(layer(tokens, padding), by_scores, rtol=1e-11, atol=1e-9)
     assert weights.shape == (2, 3, length, length)
