@@ -55,8 +55,8 @@ show.figure(
 #   words, occurs $C\ge1$ times.
 # - The *noise word* is $\tau$. Inside the sentence it occurs only after a trigger. The next word, called the *label*,
 #   is $\tau$ with probability $\alpha$ and $y$ otherwise. In the *noiseless* task $\alpha=0$, and $\tau$ never occurs.
-# - All other words are *fillers*. The sentence has $H$ words $z_1,\dots,z_H$. The vocabulary has $N$ words, not
-#   counting $\tau$.
+# - All other words are *fillers*; the tables call them *neutral* words. The sentence has $H$ words $z_1,\dots,z_H$. The
+#   vocabulary has $N$ words, not counting $\tau$.
 #
 # ## The paper states
 #
@@ -174,9 +174,9 @@ show.table(
 # overwrote a word of a bigram.
 #
 # ## How we checked
-# Where we break a condition on purpose, this condition must be violated in every sentence, and no other condition may
-# be. We also test whether triggers and outputs are uniformly distributed. As a control, we never draw one of the
-# outputs.
+# Where we break a condition on purpose, this condition must be violated in every sentence, and no other may be violated
+# in every sentence. We also test whether triggers and outputs are uniformly distributed. As a control, we never draw
+# one of the outputs.
 
 # %%
 
@@ -331,12 +331,12 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Which condition does each sentence break? (a) *red door seven green lamp*; (b) *door seven $\tau$ lamp
-#    door*; (c) *door seven door green door*.
+# 1. *By hand.* The trigger is *door* and the output *seven*. What is wrong with each sentence? (a) *red door seven
+#    green lamp*; (b) *door seven $\tau$ lamp door*; (c) *door seven door green door*.
 #    <details><summary>Solution</summary>
 #
-#    (a) The last word is not the trigger. (b) Condition (II), because $\tau$ follows *seven*. (c) Condition (III),
-#    because the trigger is followed by *green*.
+#    (a) The last word is not the trigger, so $z_H=q$ fails, which is not one of (I) to (III). (b) Condition (II),
+#    because $\tau$ follows *seven*. (c) Condition (III), because the trigger is followed by *green*.
 #
 #    </details>
 # 2. *Predict, then run.* Set `noise = 0.8`. What changes in the table?

@@ -4,8 +4,8 @@
 #
 # The shape of a loss curve shows how a model learns. A straight line on a logarithmic axis means that every step
 # removes the same fraction of the error. A curve that levels off has reached a floor, and one that rises belongs to a
-# model that gets worse. Figure 1 shows five models, and the paper draws a conclusion from each of these shapes. Do we
-# see the same shapes?
+# model that gets worse. Figure 1 shows five models, and the paper draws a conclusion from the shape of each curve. Do
+# we see the same shapes?
 
 # %%
 import itertools

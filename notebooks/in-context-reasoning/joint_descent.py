@@ -40,7 +40,7 @@ show.figure(
 # after an earlier *door*. *Seven* has logit $\lambda$, $\tau$ has $\lambda+\gamma$, and *red* and *door* have 0. If
 # $\tau$ is the label half of the time, the expected loss is $\ln(1+e^\gamma+2e^{-\lambda})-\frac\gamma2$. This is a
 # valley: its floor is near $\gamma=0$ and falls towards $\ln2\approx0.693$ as $\lambda$ grows. How do two kinds of
-# steps walk down?
+# steps lead down it?
 #
 # *Steps of the gradient itself.* On the floor, the derivative in $\lambda$ is about $-e^{-\lambda}$, so with learning
 # rate 1 each step adds about 1 to $e^\lambda$. After $t$ steps the loss is about $1/t$ above $\ln2$.
@@ -96,7 +96,9 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper obtains a linear rate by steps of fixed length. If both numbers are trained, such steps fail:
+# The paper obtains a linear rate by steps of fixed length. If both numbers are trained, such steps fail. Here $\sigma$
+# is the logistic function, and $\mathrm{KL}(\alpha\Vert p)$ is the Kullback-Leibler divergence of two coins that show
+# heads with chances $\alpha$ and $p$:
 #
 # <!-- claim in-context-reasoning/joint-stall -->
 # <blockquote>
@@ -292,8 +294,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that gradient steps follow $1/t$, that steps of fixed length level off, and that the excess falls fast once
-# $\gamma$ is counted. Steps of length $\eta/\sqrt t$ do not stall, but in the end their excess also falls like $1/t$.
+# We see that gradient steps, here with $\eta=2$, follow $1/(\eta t)$, that steps of fixed length level off, and that
+# the excess falls fast once $\gamma$ is counted. Steps of length $\eta/\sqrt t$ do not stall, but in the end their
+# excess also falls like $1/t$.
 #
 # ## How we checked
 # We compare the excess with the limit at the last step and with the bound at every step. For steps of fixed length, we
@@ -358,11 +361,12 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $\alpha=\frac12$ and $\eta=\frac1{10}$. At which excess do steps of fixed length stall, and after
-#    about how many gradient steps with learning rate 1 and $c=1$ is the excess lower?
+# 1. *By hand.* Let $\alpha=\frac12$ and $\eta=\frac1{10}$. What is the smallest excess at which steps of fixed
+#    length can stall, and after about how many gradient steps with learning rate 1 and $c=1$ is the excess lower?
 #    <details><summary>Solution</summary>
 #
-#    They stall at $\frac14\cdot\frac1{100}\cdot\frac18\approx0.00031$. From $1/t<0.00031$ we get about 3,200 steps.
+#    They stall at about $\frac14\cdot\frac1{100}\cdot\frac18\approx0.00031$ or more. From $1/t<0.00031$ we get about
+#    3,200 steps.
 #
 #    </details>
 # 2. *Predict, then run.* Set `rate = 1`. By what factor do the two level ends rise?

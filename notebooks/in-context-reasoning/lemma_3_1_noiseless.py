@@ -284,6 +284,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## Also on this page: other activations
+# In this remark, $m=1/\sqrt{\sum_qC_q^{-2}}$, where $C_q$ is the smallest count of trigger $q$, as in [many
+# triggers](many_triggers.ipynb).
+#
 # <!-- claim in-context-reasoning/remark-a-1-linear -->
 # <blockquote>
 #

@@ -66,6 +66,9 @@ show.figure(
 # We use the codes $E$ and $\tilde E$ and the matrices of [the model](model_one_layer.ipynb). The trigger is $q$, the
 # output is $y$, and $C$ is how often the bigram $(q,y)$ occurs.
 #
+# By "the same probabilities" the paper means, as we read it, those of the label: $\alpha$ for $\tau$ and $1-\alpha$ for
+# $y$. Equal probabilities are best only at $\alpha=\frac12$.
+#
 # <!-- claim in-context-reasoning/bayes-risk -->
 # <blockquote>
 #
@@ -388,9 +391,6 @@ claim.verdict()
 
 # %% [markdown]
 # <details><summary>Method notes</summary>
-#
-# The paper writes that the best strategy is to "predict $\tau$ and $y$ with the same probabilities". We read this as
-# the probabilities of the label, $\alpha$ and $1-\alpha$. Equal probabilities are best only at $\alpha=\frac12$.
 #
 # For a small task, we check the construction on every sentence. A solver proves for all $\alpha$, $C$, $\lambda$ and
 # $N$ that the excess is at most $(N-1)e^{-\lambda}$. The five controls are a wrong $\gamma$; $\kappa=0$, where the

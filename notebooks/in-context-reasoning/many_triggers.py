@@ -45,9 +45,9 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see arrows from the final *key* to *gold*, the word after
 # each earlier *key*. With the scale $c$ for this trigger, *gold* has logit $2c$. Two other triggers with scales $a$ and
 # $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and $2c$
-# decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to $a$,
-# $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not know
-# this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
+# decides. A step moves the point $(a,b,c)$ by a distance of 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to
+# $a$, $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not
+# know this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
 #
 # | step | $a$ and $b$ | $2c$ | added to the smallest |
 # | --- | --- | --- | --- |

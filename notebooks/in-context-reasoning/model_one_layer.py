@@ -53,9 +53,14 @@ show.figure(
 # We see that the arrow from the final *door* leads to the row of *seven*, the word after the earlier *door*. A matrix
 # $W$ whose only nonzero entry is $\lambda$, at (word *door*, word before *door*), gives this row $x_2$ the score
 # $\lambda$ and all others 0. Attention collects $\lambda x_2$, which gives *seven* the *logit* (its score as the next
-# word) $\lambda$.
+# word) $\lambda$. In the noisy task, the noise word $\tau$ may also follow *door*. A second entry $-\lambda$ in $W$, at
+# (word *door*, word $\tau$), then cancels the score of $\tau$.
 #
 # ## The paper states
+#
+# Codes are vectors of width $d$, and $[N]=\{1,\dots,N\}$ numbers the words. The activation $\sigma$ turns scores into
+# attention weights. The matrix $V$ and the vector $\phi$ belong to attention, $F$ is the matrix of the feed-forward
+# layer, and $U$ turns vectors into logits.
 #
 # <!-- claim in-context-reasoning/definition-model -->
 # <blockquote>

@@ -65,9 +65,9 @@ show.figure(
 # <!-- /claim -->
 #
 # This suggests that the high loss on unseen words in Figures 9 and 11 is not a limit of training on the expected loss.
-# It does not prove it, because in the figures $x_H$ varies and $\alpha$ is also 0.8. Two causes can keep the loss high:
-# it falls slowly, in our runs at most like $t^{-m/(m+2)}$, and in the paper's training, steps of fixed length keep the
-# noise of random labels.
+# It does not prove this, because in the figures $x_H$ varies, and $\alpha$ also takes the value 0.8. Two causes can
+# keep the loss high: it falls slowly (in our runs at most like $t^{-m/(m+2)}$), and in the paper's training the steps
+# of fixed length preserve the noise of random labels.
 #
 # ## Why it is true
 # All logits are linear in $W$. A low loss requires two things: the predicted odds of $\tau$ and $y$ must be those of

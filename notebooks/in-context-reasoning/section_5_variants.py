@@ -4,7 +4,7 @@
 #
 # A ball at rest on top of a hill does not roll until somebody pushes it. Some models start at such a point, and
 # training cannot move them, whatever they could learn. The paper compares thirteen models. Which of them can leave
-# their start?
+# their starting points?
 
 # %%
 import math
@@ -40,7 +40,7 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
 # after the earlier *door*. A trained number $w$ is the score of this look-up, and another one, $v$, turns it into the
 # logit $vw$ of *seven*. Near the start, the loss is $-vw$ up to constants, with the derivatives $-w$ in $v$ and $-v$ in
-# $w$. At $v=w=0$ both are zero, and descent never leaves. From $v=w=0.01$, both numbers grow at every step.
+# $w$. At $v=w=0$ both are zero, and descent never leaves this point. From $v=w=0.01$, both numbers grow at every step.
 # Origin-Linear-F starts at such a *saddle*.
 #
 # We train it without label noise, once from zero and twice from small random numbers.

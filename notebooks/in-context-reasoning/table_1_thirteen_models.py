@@ -194,7 +194,7 @@ show.table(["method", "full input", *headings, "why"], rows, caption="Table 1 in
 # %% [markdown]
 # The ticks for new answers are in the rows of the fully reparameterised models. Cells that differ from the paper are
 # marked, and the last column gives the reason. For each model, the next table shows how far its loss ends from the
-# target, from 1 on the plateau to 0 at the target:
+# target, on a scale from 1 (the plateau) to 0 (the target):
 
 # %%
 columns = range(4) if seeds > 1 else []

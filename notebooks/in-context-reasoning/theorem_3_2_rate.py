@@ -120,8 +120,8 @@ def late_slope(values: torch.Tensor) -> float:
 #
 # A normalised step has length $\eta$ however small the derivatives are, so they must be accurate at any size. Let $p_y$
 # be the predicted probability of the output. Computed as $C(p_y-1)$, they are 0 once $p_y$ rounds to 1, at a gap of
-# about 37 between the logits, and descent stops. Computed as $-Ce^{\ln(1-p_y)}$, they last until they underflow, at a
-# gap of 745. We normalise their logarithms, which are finite at any $\lambda$.
+# about $37+\ln(N-1)$ between the logits, and descent stops. Computed as $-Ce^{\ln(1-p_y)}$, they last until they
+# underflow, at a gap of about $745+\ln(N-1)$. We normalise their logarithms, which are finite at any $\lambda$.
 
 # %%
 law = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)  # of C = 1, 2, 3

@@ -63,6 +63,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
+# [Algorithm 1](algorithm_1_finite_sample.ipynb) counts the fraction of $\tau$ among $M$ labels, fixes $\gamma$ from it
+# and trains $\lambda$, so $\lambda_t=\eta t$. The allowed chance of failure is $\delta$, and (8) is the condition
+# above.
+#
 # <!-- claim in-context-reasoning/theorem-4-5 -->
 # <blockquote>
 #

@@ -10,9 +10,9 @@
 # # Figure 1(a) · With enough heads there are no bad minima
 # *Beyond the paper: why gradient descent on a layer of linear attention need not get stuck.*
 #
-# The paper observes that training works better with more heads, but gives no reason. Apart from exceptional starts
-# and heads that grow without bound, gradient descent can only get stuck in a local minimum. We prove that with enough
-# heads every local minimum is a best fit, on any data.
+# The paper observes that training works better with more heads, but gives no reason. Apart from exceptional starts and
+# heads that grow without bound, gradient descent can get stuck only in a local minimum. We prove that with enough heads
+# every local minimum is a best fit, on any data.
 
 # %%
 import torch

@@ -235,7 +235,7 @@ show.figure(
 # %% [markdown]
 # On the mixture, most runs end next to the teacher. On orthogonal tables, the large start gives the paper's high bars
 # after the shorter training. From the small start, or after the longer training, at least about half of the runs with
-# one, two and four heads are next to the teacher. Runs with eight heads arrive last, and many arrive elsewhere.
+# one, two and four heads are next to the teacher. Runs with eight heads arrive last, and many of them elsewhere.
 #
 # ### Best fits with one and two heads
 # We build the two heads by hand. Then we fit one and two heads to rounding accuracy, from random starts on tables

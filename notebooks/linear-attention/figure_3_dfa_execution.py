@@ -360,7 +360,7 @@ show.figure(
 # %% [markdown]
 # With three runs at each size, the test recognises a power law in less than 5 % of the experiments. To reach 90 %, it
 # needs 20 runs for the word length, 80 for the states and 160 for the alphabet. A wider range of sizes helps more. We
-# repeat the simulation for the sizes 2 to 8, with ten runs each.
+# repeat the simulation for sizes 2 to 8, with ten runs each.
 
 # %%
 WIDE, MANY = list(range(2, 9)), 10

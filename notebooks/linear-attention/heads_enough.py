@@ -297,7 +297,7 @@ claim.verdict()
 # the derivative is onto for all $d$, and prove it here for $d\le8$.
 #
 # ## What to remember
-# - Every layer of linear attention is one with symmetric $Q_h$ and at most $d(d+1)/2$ heads.
+# - Every layer of linear attention equals one with symmetric $Q_h$ and at most $d(d+1)/2$ heads.
 # - In this form the matrix of Algorithm 1 is unique, if the data pass the certificate.
 # - For large $d$, fewer than about $0.29\,d^2$ heads give almost no function. For $d$ from 2 to 8, the smallest
 #   number that the count allows gives almost every complex function.

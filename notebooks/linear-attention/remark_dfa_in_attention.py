@@ -257,7 +257,7 @@ by_letters = grown["Turing machines"].pop("letters")
 #
 # ## How we checked
 #
-# We compare every run with a loop over the word. As controls, we leave out a head, and learn from ten automata.
+# We compare every run with a loop over the word. In two controls, we leave out a head, or learn from only ten automata.
 
 # %%
 most, least = counts[-1], counts[0]

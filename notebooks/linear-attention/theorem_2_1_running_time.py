@@ -11,8 +11,8 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Theorem 2.1, Section 2.1 and Appendix A.*
 #
 # A theorem on polynomial time should say how the time is spent. The paper bounds the time of its algorithm by a short
-# product, but about the decisive line it says only that this is a regression. Which solvers meet this bound? Does the
-# answer depend on the data?
+# product, but of the decisive line it says only that it is a regression. Which solvers meet this bound? Does the answer
+# depend on the data?
 
 # %%
 import math
@@ -380,7 +380,7 @@ show.table(
 )
 
 # %% [markdown]
-# The scale no longer matters. The condition number says how far the valley is from round; it stays near 2, and the
+# The scale no longer matters. The condition number says how far from round the valley is; it stays near 2, and the
 # number of steps depends only on the accuracy.
 #
 # ## How we checked

@@ -3,7 +3,7 @@
 # *Mahdavi, Liao, Thrampoulidis: Claims 1 and 2, Appendix B; Lemmas 3 and 4, Appendix D.*
 #
 # In the proof of Theorem 1, each head has to do two jobs at once. On a few examples it must distribute its weight
-# exactly as we wish. On all others it must stay out of the way, regardless of what we choose for the first. How can one
+# exactly as we wish. On all others it must stay out of the way, regardless of what we choose for those few. How can one
 # matrix do both?
 
 # %%

@@ -324,7 +324,7 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 #
-# - Kruskal rank is about every subset: a single dependent subset lowers it.
+# - The Kruskal rank concerns every subset: a single dependent subset lowers it.
 # - Theorem 1 requires that every $n$ queries are independent, and so are the tokens of each context.
 # - The sampled test estimates the fraction of independent subsets at a given precision.
 #

@@ -255,7 +255,7 @@ show.table(
 )
 
 # %% [markdown]
-# For a shared context, the rank of $Z$ is at most Theorem 1's number, yet the pairs fit more labels. This is no
+# For a shared context, the rank of $Z$ is at most the number in Theorem 1, yet the pairs fit more labels. This is no
 # contradiction: rank $T$ is needed only if the same heads must fit every set of labels.
 #
 # ## How we checked
