@@ -377,7 +377,7 @@ claim.verdict()
 # ## What to remember
 # - Coordinates and labels only make the set of symbols larger, and the scores grow as its square.
 # - If both coordinates are loops, sines and cosines make most scores zero.
-# - A layer can leave out $j=i$ for one number of agents, but never for two.
+# - A layer can leave out $j=i$ for any one number of agents, but never for two different numbers.
 #
 # ## Exercises
 #

@@ -98,8 +98,8 @@ show.figure(
 #
 # ## Why it is true
 # *Few dimensions are enough.* Take unit vectors and $C_a=1$. The score is the power $(x_i\cdot x_j)^A$. It is at most
-# $\frac12$ in size if the lines along the vectors meet at an angle of at least about $1/\sqrt A$. In $d$ dimensions
-# there are exponentially many such lines, with a base near $\sqrt A$.
+# $\frac12$ in absolute value if the lines along the vectors meet at an angle of at least about $1/\sqrt A$. In $d$
+# dimensions there are exponentially many such lines, with a base near $\sqrt A$.
 #
 # *Fewer are not.* Now take powers of all entries of the table of scores. The errors off the diagonal fade, so the rank
 # must approach $N$. However, the $r$-th powers of scores of order $A$ are polynomials of degree $Ar$ in $d$ variables,
@@ -109,12 +109,12 @@ show.figure(
 # <details><summary>Proof of the two bounds</summary>
 #
 # *Lower bound.* Let $M_{ij}$ be scores as required. Divide row $i$ by $M_{ii}\ge\frac23$. The diagonal is then 1 and
-# all other entries are at most $\frac13/\frac23=\frac12$ in size. The entries of row $i$ are the values at $x_j$ of a
-# homogeneous polynomial of degree $A$ in $d$ variables. Take the $r$-th power of each entry. The rows are now values
-# of homogeneous polynomials of degree $Ar$, which form a space of dimension $\binom{d+Ar-1}{Ar}$, so the rank is at
-# most this. On the other hand, a matrix $P$ of rank $\rho$ has $|\mathrm{tr}P|\le\sum\sigma_i\le\sqrt\rho\,\|P\|$,
-# where $\sigma_i$ are its singular values. Here $\mathrm{tr}P=N$ and $\|P\|^2\le N+N(N-1)4^{-r}$, so $\rho\ge
-# N/(1+(N-1)4^{-r})$.
+# all other entries are at most $\frac13/\frac23=\frac12$ in absolute value. The entries of row $i$ are the values at
+# $x_j$ of a homogeneous polynomial of degree $A$ in $d$ variables. Take the $r$-th power of each entry. The rows are
+# now values of homogeneous polynomials of degree $Ar$, which form a space of dimension $\binom{d+Ar-1}{Ar}$, so the
+# rank is at most this. On the other hand, a matrix $P$ of rank $\rho$ has
+# $|\mathrm{tr}P|\le\sum\sigma_i\le\sqrt\rho\,\|P\|$, where $\sigma_i$ are its singular values. Here $\mathrm{tr}P=N$
+# and $\|P\|^2\le N+N(N-1)4^{-r}$, so $\rho\ge N/(1+(N-1)4^{-r})$.
 #
 # *Its size.* Let $N\ge4$, $r=\lceil\log_4N\rceil$, $n=Ar$, $q=d-1$ and $q=x\ln N$. Then $(N-1)4^{-r}<1$ and
 # $\binom{q+n}q>N/2\ge\sqrt N$. If $q=0$, the binomial is 1, which is too small. With $\binom{q+n}q\le(e(q+n)/q)^q$
@@ -128,11 +128,11 @@ show.figure(
 #
 # *Upper bound.* Choose $t$ with $\cos^At=\frac12$. Add unit vectors one by one, as long as some unit vector $v$ has
 # $|v\cdot x_i|\le\cos t$ for all $x_i$ so far. When this ends, the sets $|v\cdot x_i|>\cos t$ cover the sphere. Each
-# covers a fraction of $F(t)/F(\frac\pi2)$ of it, where $F(s)=\int_0^s\sin^{d-2}$. The function $F(s)/\sin^{d-1}s$
-# does not decrease, because its derivative has the sign of $\sin^{d-1}s-(d-1)F(s)\cos s$, and $(d-1)F(s)\cos
-# s\le(d-1)\int_0^s\sin^{d-2}u\cos u\,du=\sin^{d-1}s$. So the fraction is at most $\sin^{d-1}t$, and there are at
-# least $\sin^{1-d}t$ vectors. These are $N$ or more if $d\ge1+\ln N/\ln(1/\sin t)$. With $C_1=\frac23$ and all other
-# $C_a=1$ the scores are $\frac23$ on the diagonal and at most $\frac13$ in size elsewhere. Finally
+# covers a fraction of $F(t)/F(\frac\pi2)$ of it, where $F(s)=\int_0^s\sin^{d-2}$. The function $F(s)/\sin^{d-1}s$ does
+# not decrease, because its derivative has the sign of $\sin^{d-1}s-(d-1)F(s)\cos s$, and $(d-1)F(s)\cos
+# s\le(d-1)\int_0^s\sin^{d-2}u\cos u\,du=\sin^{d-1}s$. So the fraction is at most $\sin^{d-1}t$, and there are at least
+# $\sin^{1-d}t$ vectors. These are $N$ or more if $d\ge1+\ln N/\ln(1/\sin t)$. With $C_1=\frac23$ and all other $C_a=1$
+# the scores are $\frac23$ on the diagonal and at most $\frac13$ in absolute value elsewhere. Finally
 # $\sin^2t=1-4^{-1/A}\le\frac{2\ln2}A$, so $\ln(1/\sin t)\ge\frac12\ln\frac A{2\ln2}$, which is at least
 # $\frac15\ln(1+A)$ for $A\ge3$: the ratio of the two logarithms increases, and at $A=3$ it is above $0.27$. For $A=1$
 # and $2$, $\ln(1/\sin t)$ is $0.143$ and $0.346$, also above $\frac15\ln(1+A)$. $\square$
@@ -247,7 +247,7 @@ claim.verdict()
 # - Entry by entry, order $A$ reduces the width by a factor of about $\log A$, whatever the weights and the number of
 #   heads.
 # - A power makes errors small, but it also gives a table of large rank from few dimensions. Both bounds use this.
-# - Whether a gap is exponential depends on the measure: in mean square it is, entry by entry it is not.
+# - Whether a gap is exponential depends on the measure: in mean square it is; entry by entry it is not.
 #
 # ## Exercises
 #

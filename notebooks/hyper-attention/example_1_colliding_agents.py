@@ -45,7 +45,7 @@ require(seed=(seed, 0, None))
 # %% [markdown]
 # ## A tiny example
 # Six heights form a loop around the pipe. In the end all ants are at the wall, so two ants touch if their heights
-# differ by at most 1. We put three ants at heights 1, 2 and 4.
+# differ by at most 1 ($2R=1$). We put three ants at heights 1, 2 and 4.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)

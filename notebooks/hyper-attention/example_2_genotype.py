@@ -136,9 +136,9 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** A layer trained on strands of one length, without repeats, is correct there and errs at every
-# other length (length generalization in the sense of Section 4.3). Some linear layer, with $C_{\mu\mu} = 1$ for always
-# active alleles, is correct at every length, and training on several lengths finds such a layer. The ReLU needs an
-# affine read-out, $1 - \mathrm{relu}(1 - L^* z)$, and any activator of an allele then makes it active.
+# other length (length generalization in the sense of Section 4.3). Some linear layer, with $C_{\mu\mu} = 1$ for
+# always-active alleles, is correct at every length, and training on several lengths finds such a layer. The ReLU needs
+# an affine read-out, $1 - \mathrm{relu}(1 - L^* z)$, and any activator of an allele then makes it active.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -146,13 +146,13 @@ show.figure(
 # ## Why it is true
 # We encode the alleles as one-hot vectors and give each the value 1, so the output at $\mu$ is the sum of its scores
 # over the strand. With scores $1/m$, we get the fraction of the activators that are present. A row of $1/L$ gives an
-# always active allele its 1 at length $L$, and $C_{\mu\mu}=1$ gives it at every length.
+# always-active allele its 1 at length $L$, and $C_{\mu\mu}=1$ gives it at every length.
 #
 # Without repeats, strands of one length cannot distinguish the two ([Theorem 4.8](theorem_4_8_lengths.ipynb)), because
 # their outputs do not depend on one direction of the scores. Gradient descent starts from $C=0$ and never moves in this
 # direction, so it does not end at the diagonal layer.
 #
-# **With repeats.** Section 3 does not exclude repeated alleles. On a strand of $L$ copies of one always active allele
+# **With repeats.** Section 3 does not exclude repeated alleles. On a strand of $L$ copies of one always-active allele
 # $\mu$, a layer returns $L\,T_{\mu\mu}$, where $T_{\mu\mu}$ is the score times the value. This is 1 for only one $L$.
 #
 # **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the lengths 1, 2 and 3. All three should
@@ -164,8 +164,8 @@ show.figure(
 # Let $C_{\mu\nu} = 1/m$ for the $m$ activators $\nu$ of $\mu$, $C_{\mu\mu} = 1$ if $\mu$ is always active, zero
 # elsewhere, and $W^V = \mathbf 1$ in the one-hot code. A token $\mu$ has the output $\sum_\nu s_\nu C_{\mu\nu}$.
 # Without repeats $s_\nu$ is 1 for the alleles that are present and 0 for others, and $s_\mu = 1$. So the output is the
-# share of the activators that are present, 1 for an always active allele and 0 for one that is not listed, at every
-# length. With a row of $1/L^*$ in the place of $C_{\mu\mu} = 1$ the output of an always active allele is $L/L^*$, right
+# share of the activators that are present, 1 for an always-active allele and 0 for one that is not listed, at every
+# length. With a row of $1/L^*$ in the place of $C_{\mu\mu} = 1$ the output of an always-active allele is $L/L^*$, right
 # at $L = L^*$ only. $\square$
 #
 # </details>
@@ -373,7 +373,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - One linear layer decides which alleles are active, at every length, if an always active allele gets its 1 from
+# - One linear layer decides which alleles are active, at every length, if an always-active allele gets its 1 from
 #   itself.
 # - Strands of one length do not determine this layer, and gradient descent finds another.
 # - A ReLU with a read-out repairs the other layer.

@@ -263,7 +263,7 @@ show.figure(
 # We see that five dimensions represent 99 % of the smooth interaction, and that $F=I$ loses an equal part with each
 # missing dimension. A random projection loses more than the best layer.
 #
-# Do trained layers on fewer symbols reach the bound?
+# Do layers trained on fewer symbols reach the bound?
 
 # %%
 small = {"smooth": bell(trained_size), "random": normal(trained_size, trained_size, seed=seed)}

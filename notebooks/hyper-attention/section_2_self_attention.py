@@ -79,6 +79,8 @@ show.figure(
 # one *b*. A token also acts on itself.
 #
 # ## The paper states
+# In the linear layer we write $C$ for $W^QW^{K\top}/\sqrt{d_k}$. The symbol at position $i$ is $\mathcal X(i)$.
+#
 # <!-- claim hyper-attention/definition-softmax-attention -->
 # <blockquote>
 #

@@ -178,8 +178,8 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, all four models end below the mean of the past, HyperFeatureAttention only slightly. On the right, the
-# models that use the past do worse at position 0, which has no earlier token.
+# On the left, all four models end below the mean of the past, though HyperFeatureAttention only slightly. On the right,
+# the models that use the past do worse at position 0, which has no earlier token.
 
 # %%
 added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}

@@ -306,7 +306,7 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    $c=(1,1)$, so $a C c^\top = C_{11}+C_{12}$. Setting $C_{11}=1$ makes $c$ act on $a$, but then $a$ also acts on
-#    itself. Setting $C_{12}=1$ makes $b$ act on $a$.
+#    itself, and row $c$, always the sum of rows $a$ and $b$, changes too. Setting $C_{12}=1$ makes $b$ act on $a$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `small_size = 3`. Where does the line start and end?

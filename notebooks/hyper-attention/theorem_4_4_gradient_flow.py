@@ -159,7 +159,8 @@ show.figure(
 # never falls below its initial value, which is at least $b$.
 #
 # **How fast.** If $w_\alpha\ge b$, every error in $T$ gives a gradient in $C$, because versatile data reveal all
-# errors. With the smallest singular value $\zeta$ of the data matrices and $B$ sequences,
+# errors. The data matrix of $\mu$ has one row of counts for each sequence that contains $\mu$. With the smallest
+# singular value $\zeta$ of these matrices, and $B$ for the number of sequences here,
 # $L(t)\le L(0)\,e^{-4b^2\zeta^2t/B}$.
 #
 # **Where to.** At zero loss, versatile data determine the table $T^*=C\,\mathrm{diag}(w)$. Together with the conserved

@@ -80,9 +80,12 @@ show.figure(
 # layer adds 2.
 #
 # ## The paper states
-# The heights are the *symbols*, and $|\mathcal S|$ is their number. Training has length $L^*$. The list of symbol $\mu$
-# is the row $T_\mu$ of the table $T_{\mu\nu}=C_{\mu\nu}w_\nu$, and $\Delta$ is the error in this table. Assumption 4.2
-# says that the data are versatile ([Theorem 4.6](theorem_4_6_generalization.ipynb)).
+# The heights are the *symbols*, and $|\mathcal S|$ is their number. Training has length $L^*$:
+# $\mathcal P_{X\times Y}^{L^*}$ is the distribution of inputs and targets of this length, and $\mathcal D^{L^*}$ are
+# data of this length. The rows of $S_{\mathcal B_\mu^\infty}^{L^*}$ are the counts in all possible sequences of this
+# length that contain $\mu$. The list of symbol $\mu$ is the row $T_\mu$ of the table $T_{\mu\nu}=C_{\mu\nu}w_\nu$, and
+# $\Delta$ is the error in this table. Assumption 4.2 says that the data are versatile ([Theorem
+# 4.6](theorem_4_6_generalization.ipynb)).
 #
 # <!-- claim hyper-attention/theorem-4-8 -->
 # <blockquote>

@@ -11,7 +11,7 @@
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
 # Positions are often encoded by sines and cosines. Which effects of one position on another can attention then
-# represent, and what do its scores look like? If the effect depends only on the difference, we find that the score
+# represent, and what do its scores look like? We find that if the effect depends only on the difference, the score
 # matrix is almost diagonal.
 
 # %%

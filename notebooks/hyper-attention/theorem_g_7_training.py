@@ -306,8 +306,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, the loss falls below its bound from positive and from negative entries, and stalls with one zero entry.
-# On the right, no entry of $w$ falls below its initial value, and all end at the closed form.
+# On the left, the loss falls below its bound from starts with positive or with negative entries, and stalls from a
+# start with one zero entry. On the right, no entry of $w$ falls below its initial value, and all end at the closed
+# form.
 #
 # For Lemma G.9, we measure the conserved quantity. One step of gradient descent changes it at second order: half the
 # step makes a quarter of the change. We also compare the two weighted derivatives in the proof.

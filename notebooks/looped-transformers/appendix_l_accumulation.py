@@ -43,7 +43,7 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 # keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors add up only
 # if no step enlarges them.
 #
-# The machine multiplies a vector by an orthogonal matrix a hundred times, and twenty times by 1.5 times this matrix.
+# The machine multiplies a vector by an orthogonal matrix a hundred times, and by 1.5 times this matrix twenty times.
 
 
 # %%

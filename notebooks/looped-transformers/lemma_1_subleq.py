@@ -42,10 +42,11 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# The input is a table. Column 0 is the *scratchpad*, where the machine works. Columns 1 to 4 are the *memory*: column 3
-# holds $x=3$ and column 4 holds $y=2$. The program begins in column 5, and the *counter* in the scratchpad points
-# there. The instruction in column 5 is (3, 4, 7): subtract $x$ from $y$, and jump to column 7 if the result is at most
-# zero. We follow the scratchpad through one *cycle*, one pass through the ten layers. Integers have four bits.
+# The input is a table. Column 0 is the *scratchpad*, where the machine works. Columns 1 to 4 are the *memory*: columns
+# 1 and 2 hold 0 and $-1$, for the halt, column 3 holds $x=3$ and column 4 holds $y=2$. The program begins in column 5,
+# and the *counter* in the scratchpad points there. The instruction in column 5 is (3, 4, 7): subtract $x$ from $y$, and
+# jump to column 7 if the result is at most zero. We follow the scratchpad through one *cycle*, one pass through the ten
+# layers. Integers have four bits.
 #
 # | layer | what it does | result |
 # | --- | --- | --- |

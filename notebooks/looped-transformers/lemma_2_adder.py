@@ -303,12 +303,12 @@ claim.verdict()
 #    1, and indeed 9 modulo 8 is 1.
 #
 #    </details>
-# 2. *Predict, then run.* The machine rounds entries to $-1$, 0 or 1, so it can repair errors below ½. Let
-#    `noise = 1e-6`. How many bits may an adder have? Try `noise_bits = 17` and `noise_bits = 18`.
+# 2. *Predict, then run.* The machine rounds entries to $-1$, 0 or 1, and it repairs errors of at most ¼. Let
+#    `noise = 1e-6`. How many bits may an adder have? Try `noise_bits = 16` and `noise_bits = 17`.
 #    <details><summary>Solution</summary>
 #
-#    An adder may have seventeen bits. The error of the last bit is $2\cdot10^{-6}(2^{17}-1)\approx0.26$ with 17 bits,
-#    and about 0.52 with 18.
+#    An adder may have sixteen bits. The error of the last bit is $2\cdot10^{-6}(2^{16}-1)\approx0.131$ with 16 bits,
+#    and about 0.262 with 17.
 #
 #    </details>
 #

@@ -36,9 +36,10 @@ from bookpress.claims import schematic
 # code of the column that it needs. Each code matches itself best: the score of $(1,-1)$ with itself is 2, and with
 # $(1,1)$ it is 0.
 #
-# The scratchpad holds 5 and points to column B, which holds 9. At a high temperature, these two columns attend to
-# themselves and to each other with weight $\frac12$ each, so both receive the mean, 7. Either of them can now compute
-# what the other holds: $5+2(7-5)=9$ and $9+2(7-9)=5$.
+# The scratchpad holds 5 and points to column B, which holds 9. At a high temperature $\lambda$ (in this paper the
+# factor on the scores, so high means sharp), these two columns attend to themselves and to each other with weight
+# $\frac12$ each, so both receive the mean, 7. Either of them can now compute what the other holds: $5+2(7-5)=9$ and
+# $9+2(7-9)=5$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -445,8 +446,9 @@ claim.verdict()
 # 2. *Predict, then run.* Set `columns = 200`. By how much do the paper's bound and the error rise?
 #    <details><summary>Solution</summary>
 #
-#    The bound rises by a factor of $(200/32)^3\approx244$. The error rises only by a factor of about 1.75, because only
-#    columns one bit away matter.
+#    The bound rises by a factor of $(200/32)^3\approx244$. Only columns one bit away matter for the error, and there
+#    are up to 8 in place of 5, so we expect a factor of about $8/5$. Here it is about 1.75, since the largest error
+#    depends on which of these neighbours hold other data.
 #
 #    </details>
 #

@@ -432,7 +432,7 @@ show.table(["c", "distance to plain training after a step"], list(off.items()))
 # %% [markdown]
 # ## How we checked
 # The gradient must agree with finite differences. In the machine, the counter must be right in every cycle, and the
-# weights must agree with plain training up to the error of the products. The controls are a large $c$, a low
+# weights must agree with those of plain training up to the error of the products. The controls are a large $c$, a low
 # temperature, and pointers that are not reset.
 
 # %%
@@ -578,7 +578,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A transformer with one head in each of 12 layers trains a two-layer network.
-# - Its weights agree with plain training up to the error of the products.
+# - Its weights agree with those of plain training up to the error of the products.
 # - With pointers, the program has the same length for a thousand points as for one.
 #
 # ## Exercises

@@ -34,8 +34,11 @@ from bookpress.claims import schematic
 #   holds 5. For this case, the program says "the pending result" in place of "$y$", so the scratchpad reads its own 2.
 #
 # The scratchpad attends to three columns, with weight $\frac13$ each: a column of $x$ that holds $-3$ (the bits of 3
-# with the opposite sign), itself with the 2, and the column that says what comes next. Multiplied by three, the sum
-# of the first two is $2-3=-1$.
+# with the opposite sign), itself with the 2, and the column that says what comes next. Multiplied by three, the sum of
+# the first two is $2-3=-1$.
+#
+# There are in fact four scratchpads, for a first or a second operand, without or after a jump. They hold the same
+# result, but those for first operands hold it with the opposite sign.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -65,8 +68,8 @@ show.figure(
 # We see that reading, forwarding and writing do not wait for each other.
 #
 # ## The statement
-# The program has $m$ cells of $N$ bits and $k$ instructions, the halt included. An *address* has
-# $L\ge\log_2(1+m+k)$ bits, and at least 2.
+# The program has $m$ cells of $N$ bits and $k$ instructions, the halt included. An *address* has $L\ge\log_2(1+m+k)$
+# bits, and at least 2. Equation (1) is [the paper's architecture](equation_1_architecture.ipynb).
 #
 # <!-- claim looped-transformers/one-layer -->
 # <blockquote>

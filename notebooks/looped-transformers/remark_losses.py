@@ -335,7 +335,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A loss enters the machine through its derivative, as a sum of sigmoids or by an inner loop.
-# - The errors of $f'$ only add up over the steps if the learning rate is small enough.
+# - If the learning rate is small enough, the errors of $f'$ merely add up over the steps.
 # - Rounds of a loop can replace heads: the machine stays the same.
 #
 # ## Exercises

@@ -261,8 +261,8 @@ show.figure(
 #
 # ### The error before the last layer
 # We fix $\lambda=14$ and measure the largest error before the last layer in the paper's order. The program subtracts 0
-# from $-1$, which is hard for an adder: every bit of the sum is at the end of a window, where a small error counts
-# most.
+# from $-1$ and then from 0, which is hard for an adder: every bit of the sum is at the end of a window, where a small
+# error counts most.
 
 
 # %%
@@ -302,7 +302,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The lines are straight: the error doubles with every bit, until it exceeds the margin.
+# The lines are straight: the error doubles with every bit, until it exceeds the margin. This program makes one adder
+# amplify the error. If both do, it grows fourfold with every bit, as we check below.
 #
 # ### A temperature that is enough
 # We run both orders at the temperatures from the proof. With the ramps at the reads, a single temperature of about 2

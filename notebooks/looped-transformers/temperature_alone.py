@@ -11,8 +11,8 @@
 # *Beyond the paper: Lemmas 7 and 8, Theorem 2, and a remark in Appendix M.*
 #
 # The paper promises several times that an error can be made as small as we like by making the softmax sharper, and by
-# nothing else. For a look-up this is true. Is it also true for a product of two numbers, and for the programs that
-# are built from products? We show that no transformer with fixed weights can do it, whatever its size.
+# nothing else. For a look-up this is true. Is it also true for a product of two numbers, and for programs built from
+# products? We show that no transformer with fixed weights can do it, whatever its size.
 
 # %%
 import math
@@ -73,9 +73,12 @@ show.figure(
 )
 
 # %% [markdown]
-# The output depends on the product only through the side of the jump on which it lies. On each side it is constant.
+# The output depends only on the side of the jump on which the product lies.
 #
 # ## What we prove
+# Lemma 7 inverts a matrix $A$ by Newton's iteration from a multiple of $A^\top$. Lemma 8 is power iteration, and $A^T$
+# is the $T$-th power of $A$. Equation (1) is [the architecture](equation_1_architecture.ipynb).
+#
 # <!-- claim looped-transformers/temperature-limit -->
 # <blockquote>
 #
@@ -105,7 +108,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper promises the same for the calculator.
+# For the calculator, too, the paper promises that a sharper softmax is enough.
 #
 # <!-- claim looped-transformers/appendix-m-extra-error -->
 # <blockquote>
@@ -130,11 +133,10 @@ show.figure(
 #
 # ## Why it is true
 # Follow the limit through the layers. Near almost every input the entries are affine in the data, so the scores are
-# polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a set
-# of measure zero. Away from these sets a sharper softmax has a clear winner, or winners that remain tied. Its weights
-# therefore tend to constants, and constant weights keep entries affine. A ReLU keeps them affine as well, away from
-# its kink. The errors of a layer are exponentially small in $\lambda$, and they remain so when the next layer
-# multiplies them by $\lambda$.
+# polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a set of
+# measure zero. Away from these sets a sharper softmax has a clear winner, or winners that remain tied. Its weights
+# therefore tend to constants, which keep entries affine, as does a ReLU away from its kink. The errors of a layer are
+# exponentially small in $\lambda$, and they remain so when the next layer multiplies them by $\lambda$.
 #
 # A product is nowhere affine, so the limit differs from it almost everywhere.
 #
@@ -350,8 +352,8 @@ show.table(
 # No error falls at less than 0.9 times the rate of the gap, and nearby inputs give the same affine function.
 #
 # ### The blocks of the paper
-# Next we take function blocks with the weights that are built for $\lambda=40$. We compute the limit at random
-# operands, and its derivative with respect to each of their entries.
+# Next we take function blocks with the weights built for $\lambda=40$. We compute the limit at random operands, and its
+# derivative with respect to each of their entries.
 
 
 # %%
@@ -372,8 +374,8 @@ show.table(
 # by that $\lambda$, so its weights change. Then only the error of the transfers depends on $\lambda$.
 #
 # ### What more passes do
-# In the theorem the number of passes is fixed. If it may grow, fixed weights are enough. The layer below uses no
-# attention. We loop it on the five numbers of one column.
+# If the number of passes may grow, fixed weights are enough. We loop a layer without attention on the five numbers of
+# one column.
 
 # %%
 layer = looped_product().dense
@@ -485,15 +487,15 @@ claim.verdict()
 # ## Where the paper differs
 # Lemmas 3 and 4 are right: reading and writing copy entries, which is affine. Theorem 2 and the remark after Lemma 15
 # are also right. They speak of the error that reads and transfers add to blocks or approximations that are given.
-# Lemmas 9 and 23 and Remark 3 name "another free parameter", the constant $c$ of the product. In Lemmas 7 and 8 the
-# product is part of what the lemma itself builds, and they name the temperature alone. No fixed weights do this,
-# whatever the temperature of each head. If all grow, the limit is affine; in the block of Lemma 14 with $\lambda=1$,
-# the error stays. The lemmas are true if the weights may change along with the temperature.
+# Lemmas 9 and 23 and Remark 3 name "another free parameter", the constant $c$ of the product. Lemmas 7 and 8 build the
+# product themselves, and name the temperature alone. No fixed weights do this, whatever the temperature of each head.
+# If all grow, the limit is affine; in the block of Lemma 14 with $\lambda=1$, the error stays. The lemmas are true if
+# the weights may change along with the temperature.
 #
 # We take one $\lambda$ for all heads, which (1) leaves open; the proofs of Lemmas 11 and 14 use $\lambda=1$. A layer
-# normalisation or a smooth activation are outside the theorem. With a hard maximum in place of the limit the conclusion
-# is the same. On a null set of inputs, such as the integers, the theorem says nothing: a look-up table can multiply
-# digits. Nor does it cover a number of passes that grows as the error falls.
+# normalisation or a smooth activation are outside the theorem. With a hard maximum in place of the limit, the
+# conclusion is the same. On a null set of inputs, such as the integers, the theorem says nothing: a look-up table can
+# multiply digits. Nor does it cover a number of passes that grows as the error falls.
 #
 # ## What to remember
 # - With fixed weights a sharper softmax turns a transformer into an affine function near almost every input.

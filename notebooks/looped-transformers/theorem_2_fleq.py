@@ -43,7 +43,7 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# This program adds $y$ to $x$ as long as the counter $t$ is not positive. It starts with $x=2$, $y=3$ and $t=-1$.
+# This program adds $y$ to $x$ as long as the number $t$ is not positive. It starts with $x=2$, $y=3$ and $t=-1$.
 #
 # | cycle | instruction | result | next |
 # | --- | --- | --- | --- |
@@ -75,6 +75,10 @@ show.figure(
 # We see that all blocks are present in every pass. The instruction only decides which of them receives the operands.
 #
 # ## The paper states
+# The instruction FLEQ$(a,b,c,m,\mathit{flag},p,d_h,d_w)$ computes $\text{mem}[c]=f_m(\text{mem}[a],\text{mem}[b])$ and
+# then goes to $p$ if $\text{mem}[\mathit{flag}]\le0$. The numbers $d_h$ and $d_w$ are the height and the width of the
+# matrices. Equation (1) is [the paper's architecture](equation_1_architecture.ipynb).
+#
 # <!-- claim looped-transformers/theorem-2 -->
 # <blockquote>
 #

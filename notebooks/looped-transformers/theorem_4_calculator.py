@@ -11,7 +11,7 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 4 (Lemma 6 in the body), Algorithm 7, Appendix M.*
 #
 # A pocket calculator adds, multiplies, and takes reciprocals and roots. The first two are easy for a looped
-# transformer, but reciprocals and roots are neither sums nor products. How exact can they be if we have only so many
+# transformer, but reciprocals and roots are neither sums nor products. How accurate can they be with only so many
 # attention heads?
 
 # %%
@@ -198,7 +198,7 @@ wrong_counters = sum(done.counters != [1, 2, 3, 4, 5, 6] for _, done in answers)
 show.table(["+", "-", "×", "%", "1/x", "√y"], [apart.tolist()], caption="Largest error of each operation.")
 
 # %% [markdown]
-# Next we take roots on the long interval, by $m$ sigmoids at many scales and by $m$ equal steps.
+# Next we take roots on the long interval, with $m$ sigmoids at many scales and with $m$ equal steps.
 
 # %%
 ranges = []
