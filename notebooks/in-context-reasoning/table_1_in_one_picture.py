@@ -337,9 +337,10 @@ axis.spines[:].set_visible(False)
 show.figure(
     fig,
     name="picture",
-    caption="Table 1 as one picture. Ticks and dashes are the paper's. The colour shows the fraction of the gap that "
-    "remains in our small run, from none of it (faint) to all of it or more (deep). A frame marks cells in "
-    "which our run differs from the paper. At the right is the question that decides the rows.",
+    caption="Table 1 as one picture. Ticks and dashes are the paper's; the colour is our small run's. The loss columns "
+    "show how much is left to learn, those of unseen words how much worse they go than trained words: nothing in a "
+    "faint cell, all in a deep cell. A frame marks cells in which our run differs. At the right is the question that "
+    "decides.",
     alt="A grid of thirteen models by four columns, in six groups. Two models are faint in all columns, two deep in "
     "the third, two in the first and third. Five of the Origin models are deep in both columns of unseen words alone; "
     "two cells of Origin-Softmax-F are framed. Origin-Linear-F is deep in all. Reparam-Linear-W-FA is deep for unseen "

@@ -51,17 +51,18 @@ from bookpress.claims import schematic
 #
 # Now two look-ups return four bits each, all wrong by 0.01, and we add. An adder doubles the error from bit to bit
 # ([Lemma 2](lemma_2_adder.ipynb)): bit $i$ of the sum can be wrong by $0.02\,(2^i-1)$, which is 0.30 for the fourth
-# bit. This is too much for the rounding layer. If we round first, the adder sees no error.
+# bit. This is too much for the rounding layer, which leaves an error of 0.10. If we round first, the adder sees no
+# error.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
-orders = [(["read", "add", "round"], ["0.01", "0.30", "wrong bit"]), (["read", "round", "add"], ["0.01", "0", "0"])]
+orders = [(["read", "add", "round"], ["0.01", "0.30", "0.10"]), (["read", "round", "add"], ["0.01", "0", "0"])]
 for line, (layers, errors) in enumerate(orders):
     height = 2.3 - 1.8 * line
     tops = schematic.tokens(axis, layers, (0.6, height), [layers.index("round")], 4.4)
     for (x, y), error in zip(tops, errors, strict=True):
-        colour = schematic.VERMILION if error in ("0.30", "wrong bit") else schematic.BLUE
-        schematic.text(axis, (x, y + 0.22), f"error {error}" if error[0] == "0" else error, colour, 9)
+        colour = schematic.VERMILION if error in ("0.30", "0.10") else schematic.BLUE
+        schematic.text(axis, (x, y + 0.22), f"error {error}", colour, 9)
     for k in (0, 1):
         schematic.arrow(axis, (4.7 + 4.4 * k, height + 0.45), (5.0 + 4.4 * k, height + 0.45), colour=schematic.QUIET)
 show.figure(
@@ -69,7 +70,7 @@ show.figure(
     name="tiny",
     caption="The error of the fourth bit after each layer, in the paper's order (top) and with rounding at the read "
     "(bottom).",
-    alt="Two rows of three boxes. Top: read with error 0.01, add with error 0.30, round with a wrong bit. Bottom: read "
+    alt="Two rows of three boxes. Top: read with error 0.01, add with error 0.30, round with error 0.10. Bottom: read "
     "with error 0.01, round with error 0, add with error 0.",
 )
 
