@@ -29,6 +29,13 @@ def test_pairs_are_in_step_and_carry_no_outputs() -> None:
         assert all(not cell.get("outputs") for cell in pair["cells"]), notebook
 
 
+def test_written_pages_name_notebooks_that_can_be_run() -> None:
+    written = [LAYOUT.root / "README.md", *LAYOUT.book.rglob("*.md")]
+    named = {name for page in written for name in re.findall(r"book run ([a-z][\w-]+/\w+)", page.read_text())}
+    assert len(named) > 20
+    assert named <= {*EVERY}
+
+
 @pytest.mark.parametrize("notebook", EVERY)
 def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
     source = Notebook(notebook, LAYOUT)

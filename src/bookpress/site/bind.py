@@ -81,6 +81,7 @@ def _write_pages(book: Book) -> int:
         "certificates": certificates_page(book),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
+        **{f"letter-{paper.name}": render("letter", paper=paper) for paper in book.registry.articles},
         **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
