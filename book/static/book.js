@@ -61,6 +61,45 @@ function watchWidth(box) {
   }
 }
 
+// The tour: its page tells the browser the stops; every stop then shows where it is, and what comes next.
+const memory = {
+  read: (name) => {
+    try {
+      return JSON.parse(localStorage.getItem(name)) || [];
+    } catch {
+      return []; // a browser may keep nothing
+    }
+  },
+  write: (name, value) => {
+    try {
+      localStorage.setItem(name, JSON.stringify(value));
+    } catch {}
+  },
+};
+
+function followTour() {
+  const root = new URL(document.documentElement.dataset.content_root || "./", location.href).href;
+  const here = location.href.replace(/[?#].*/, "").slice(root.length);
+  const links = [...document.querySelectorAll(".tour > ol > li > p > a, .tour > ol > li > a")];
+  if (links.length) memory.write("tour", links.map((link) => [link.href.slice(root.length), link.textContent.trim()]));
+  const stops = memory.read("tour");
+  const place = stops.findIndex(([page]) => page === here);
+  const seen = new Set(memory.read("tour-seen"));
+  if (place >= 0) memory.write("tour-seen", [...seen.add(here)]);
+  for (const link of links) {
+    if (seen.has(link.href.slice(root.length))) link.insertAdjacentHTML("afterend", ' <span class="tour-seen">seen</span>');
+  }
+  if (place < 0) return;
+  const bar = document.createElement("nav");
+  bar.className = "tour-bar";
+  bar.setAttribute("aria-label", "The tour");
+  const link = ([page, title], words) => Object.assign(document.createElement("a"), { href: root + page, textContent: words(title) });
+  if (place) bar.append(link(stops[place - 1], (title) => `← ${title}`));
+  bar.append(link(["tour.html", ""], () => `The tour, stop ${place + 1} of ${stops.length}`));
+  if (stops[place + 1]) bar.append(link(stops[place + 1], (title) => `${title} →`));
+  document.querySelector(".bd-article").append(bar);
+}
+
 // Paper shows the pictures that the screen has not come to.
 addEventListener("beforeprint", () => {
   for (const picture of document.querySelectorAll("img[loading=lazy]")) picture.loading = "eager";
@@ -74,6 +113,7 @@ document.addEventListener("DOMContentLoaded", () => {
   enlargeFigures();
   readMaps();
   filterScoreboard();
+  followTour();
   document
     .querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame, .sd-col .image-reference, pre, div.math, mjx-container)")
     .forEach(watchWidth);
