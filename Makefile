@@ -125,7 +125,7 @@ epub: book ## the book for a reader, build/attention-theory-executed.epub
 
 release: book pdf epub ## sources, site, PDF, EPUB, records and questions to z3 with checksums, in build/release
 	@rm -rf build/release && mkdir -p build/release
-	@cp build/attention-theory-executed.pdf build/attention-theory-executed.epub build/release
+	@cp build/attention-theory-executed.pdf build/attention-theory-executed.epub codecheck.yml codecheck.md build/release
 	@git archive --prefix=attention-theory-executed/ --output build/release/source.tar.gz HEAD
 	@tar -czf build/release/site.tar.gz -C _build html
 	@tar -czf build/release/records.tar.gz build/laptop results
