@@ -72,6 +72,8 @@ def _layout(app: Sphinx) -> Layout:
 def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
+    if config.html_baseurl:  # then every page has its own card, which needs an address
+        config.ogp_image = None
     config.numfig = False  # a numbered figure is a paper's
     config.project = config.epub_title = config.html_title
     config.version = config.release = metadata.version("attention-theory-executed")
