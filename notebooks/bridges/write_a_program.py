@@ -106,8 +106,8 @@ show.figure(
 # **Bridge 6.3 (Python functions on a machine with blocks)**
 #
 # A frozen transformer with one function block per operator and per comparison runs the same functions, one FLEQ
-# instruction per pass, and returns what Python returns. On integers of 6 bits each block is exact for all pairs of
-# operands.
+# instruction per pass, and returns what Python returns. On integers of $N$ bits each block is exact for all pairs of
+# operands, if a divisor is not 0.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -144,6 +144,38 @@ show.figure(
 # $|a|=qD+r$ with $q$ modulo $2^N$. Python rounds down. If $a$ and $b$ have equal signs, or $r=0$, its quotient is
 # $\pm q$ with the remainder $\pm r$; otherwise it is $-q-1$, with the remainder $\pm(D-r)$ that has the sign of $b$.
 # The rule treats $a=0$ as negative, which changes nothing, since then $q=r=0$. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Bridge 6.3: the blocks, for every N</summary>
+#
+# Let $h=2^{N-1}$, so that operands are in $[-h,h)$, and let $M=4h$. In the column of the result, $x$ and $y$ are the
+# operands, as in Theorem 2. All entries below are integers.
+#
+# *Four units.* $\mathrm{relu}(x)-\mathrm{relu}(-x)=x$. $\mathrm{relu}(x)-\mathrm{relu}(x-1)$ is $[x\ge1]$. For $-3h\le
+# x<3h$, $w(x)=x-2h[x\ge h]+2h[x<-h]$ is the number in $[-h,h)$ that equals $x$ modulo $2^N$. For $0\le x\le2h$ and an
+# integer $t$, $\mathrm{relu}(-Mt)-\mathrm{relu}(-Mt-x)$ is $x$ if $t<0$, since then $-Mt\ge M>x$, and 0 if $t\ge0$.
+#
+# *Sums and comparisons.* $x\pm y$ is in $[-2h,2h)$, and $w$ wraps it. A comparison gives $x-y$, $x-y+1$, $|x-y|$ or
+# $1-|x-y|$, which is at most 0 exactly if $x\le y$, $x<y$, $x=y$ or $x\ne y$.
+#
+# *Product.* A layer replaces $p$ by $2w(p)+x[b<0]$ and $b$ by $w(2b)$, from $p=0$ and $b=y$. The new $p$ is in
+# $[-3h,3h)$. After $j$ layers $b$ equals $2^jy$ modulo $2^N$, and it is negative exactly if its highest bit is on. So
+# the layers read the bits of $y$ from the highest on, and $p$ equals $x$ times the number made of the bits read. After
+# $N$ layers it equals $xy$, and $w$ wraps it.
+#
+# *Division, $y\ne0$.* The signs of both are turned if $y<0$: $b=|y|\le h$, and $a=\pm x\in[-h,h]$. This changes
+# neither $\lfloor x/y\rfloor$ nor, up to the sign of $y$, the remainder. Let $u=a$ if $a\ge0$ and $u=-a-1$ otherwise;
+# then $0\le u\le h$, and $w(u)$ has the bits of $u$. If $u=qb+r$ with $0\le r<b$ and $a<0$, then $a=(-q-1)b+(b-1-r)$,
+# so the quotient is $-q-1$ and the remainder $b-1-r$. It remains to divide $u$ by $b$. A layer holds $t=2r+\beta-b$,
+# where $r$ is the remainder of the bits read before and $\beta$ is the bit just read; at the start $t=-b$ and $r=0$.
+# As $0\le r<b$ we have $-b\le t<b$, and $b$ goes into $2r+\beta$ once if $t\ge0$ and not at all otherwise. So $[t\ge0]$
+# is the next bit of the quotient, and the new remainder is $t+b[t<0]$. The layer replaces $t$ by
+# $2t+2b[t<0]-b+\beta'$, with the next bit $\beta'=[w<0]$, and $w$ by $w(2w)$. After $N$ bits a last layer leaves
+# $t=r$. The quotient is at most $h$, and it is $h$ only for $x=-h$, $y=-1$, where it wraps to $-h$. Of the three
+# results, the quotient is $q$ or $-q-1$; the remainder is $r$ or $b-1-r$, with the sign of $y$; the last bit of the
+# quotient is that of $q$, or 1 minus it. In each, a term that does not apply has $M$ subtracted within its
+# $\mathrm{relu}$, which then is 0. $\square$
 #
 # </details>
 #
