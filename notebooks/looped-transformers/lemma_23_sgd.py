@@ -295,11 +295,12 @@ per_bit = {(b.rows.size - a.rows.size) / (b.bits - a.bits) for a, b in pairwise(
 wide = {size: FleqLayout(size, 14 * size, 21, blocks, 40.0).rows.size for size in (4, 8, 16, 32)}
 
 # %% [markdown]
-# Finally, we vary the temperature and the product's constant $c$.
+# Finally, we vary the temperature and the product's constant $c$, at the step size 0.1.
 
 # %%
 slopes, heats = [1e-2, 1e-4, 1e-6, 1e-7], [5.0, 10.0, 20.0]
-short, after_two = unrolled_program(w, x, y, rate, 2), descent(w, x, y, rate, 2)[-1]
+step = 0.1  # not `rate`: smaller steps hide what c does to the product
+short, after_two = unrolled_program(w, x, y, step, 2), descent(w, x, y, step, 2)[-1]
 by_slope = [run_machine(short, after_two, slope=slope) for slope in slopes]
 by_heat = [run_machine(short, after_two, inverse_temperature=heat) for heat in heats]
 show.table(["c", "distance to plain descent"], [(s, one[3]) for s, one in zip(slopes, by_slope, strict=True)])
