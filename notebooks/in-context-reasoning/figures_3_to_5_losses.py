@@ -181,12 +181,12 @@ panels(
 # model does not generalise at all.
 #
 # **What is true.** With the fillers of the paper's text, the losses converge at $\eta=0.1$. At $\eta=0.5$ the losses
-# with label noise end higher, and the noiseless loss converges in most runs. On unseen outputs the model does not
-# generalise at all.
+# with label noise end higher, and with exact gradients the noiseless loss converges. On unseen outputs the model does
+# not generalise at all.
 #
-# **What changed.** Without label noise and with the fillers of the paper's text, the loss fails to settle at $\eta=0.5$
-# in only one run of four, and only if gradients are computed by subtraction, as in an ordinary loop. With exact
-# gradients it converges.
+# **What changed.** Without label noise and with the fillers of the paper's text, rounding decides at $\eta=0.5$. If
+# gradients are computed by subtraction, as in an ordinary loop, the loss fails to settle for some seeds and on some
+# processors. With exact gradients it converges.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -274,14 +274,14 @@ show.figure(
     fig,
     name="spikes",
     caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32. With gradients by subtraction, the loss has "
-    "spikes, until the end if fillers may be outputs. Losses below $10^{-12}$ are drawn at the lower edge.",
+    "spikes, which may last until the end. Losses below $10^{-12}$ are drawn at the lower edge.",
     alt="Three curves on a logarithmic axis. The exact one falls to the lower edge. The others have high spikes, the "
     "one with outputs as fillers until the end.",
 )
 
 # %% [markdown]
-# With exact gradients, we see the loss fall to the lower edge. With gradients by subtraction it has high spikes, which
-# last until the end if fillers may be outputs.
+# With exact gradients, we see the loss fall to the lower edge. With gradients by subtraction it has high spikes. They
+# last until the end if fillers may be outputs, and otherwise on some processors and for some seeds.
 #
 # ## How we checked
 #
@@ -339,11 +339,12 @@ def higher(name):
 # %%
 claim = Claim("in-context-reasoning/figure-5")
 claim.at_most(f"η = {slow}: share that is left", at_end("Origin-ReLU-F", levels, slow), share)
-claim.printed.at_least(f"η = {fast}, noiseless: highest point of the second half", highest("subtraction", fast), 0.1)
+exact = highest("log-domain", fast)
+claim.printed.at_least(f"η = {fast}, noiseless, exact: highest point of the second half", exact, 0.1)
 claim.control.at_least(f"η = {slow}: the same highest point", highest("subtraction", slow), 0.1)
-claim.control.at_least(f"η = {fast}, exact slopes: the same highest point", highest("log-domain", fast), 0.1)
-for case, value in highest("outputs as fillers", fast).items():
-    claim.number(f"η = {fast}, outputs as fillers, {case}: the same highest point", value)
+for arithmetic in ("subtraction", "outputs as fillers"):
+    for case, value in highest(arithmetic, fast).items():
+        claim.number(f"η = {fast}, {arithmetic}, {case}: the same highest point", value)
 claim.at_least("noisy: share that is left, larger minus smaller rate", higher("Origin-ReLU-F"), 0.02)
 claim.control.at_least("Reparam-ReLU-FA: the same", higher("Reparam-ReLU-FA"), 0.02)
 for case, end in at_end("Origin-ReLU-F", noise, fast).items():
@@ -363,19 +364,21 @@ claim.verdict()
 #
 # *Figure 5.* "Near" has the same meaning as in [Table 1](table_1_thirteen_models.ipynb). A noiseless loss that has
 # converged does not go back up, so we take its highest point in the second half of the run: if it is more than a tenth
-# of the gap, the loss does not converge. With label noise, the losses at the larger rate must end at least 0.02 of the
+# of the gap, the loss does not converge. We judge this with exact gradients. With gradients by subtraction the last
+# digits decide: with one processor none of four runs went back up, with another one run, and with a third the first
+# run. With label noise, the losses at the larger rate must end at least 0.02 of the
 # gap higher on average over the noise levels. We show the individual final losses without judging them. We set these
 # thresholds after first runs and dropped another, that the final loss at $\alpha=0.8$ must not be near its target,
 # because this differs between seeds and processors.
 #
-# *Size.* We use one seed here and five at full size, and compute gradients by subtraction in float32. Without noise,
-# the loss at the larger rate fails to settle in one run of four.
+# *Size.* We use one seed here and five at full size, and compute gradients by subtraction in float32 unless we say
+# otherwise.
 #
 # </details>
 #
 # ## What to remember
 # - Long steps can free a model from a plateau, but they keep it from settling.
-# - Origin-ReLU-F without noise converges at the larger rate in most runs; rounding can keep it from settling.
+# - With exact gradients, Origin-ReLU-F without noise converges at the larger rate; rounding can keep it from settling.
 #
 # ## Exercises
 #
