@@ -52,6 +52,19 @@ def test_the_picture_stands_still_for_readers_who_ask_for_less_motion_until_they
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+def test_the_tour_leads_on_and_remembers_what_was_seen(light: Any) -> None:
+    light.open("tour.html")
+    stops = light.page.locator(".tour ol a")
+    stops.first.click()
+    bar = light.page.get_by_role("navigation", name="The tour")
+    assert "stop 1 of 12" in bar.inner_text()
+    bar.get_by_role("link", name="→").click()
+    assert "stop 2 of 12" in bar.inner_text()
+    bar.get_by_role("link", name="stop 2").click()
+    assert light.page.locator(".tour-seen").count() == 2
+    assert light.faults == []
+
+
 def test_a_map_says_what_a_statement_says_and_leads_to_it(light: Any) -> None:
     light.open(CHAPTER)
     node = light.page.locator('.claim-map a[data-claim="claim-hyper-attention-theorem-4-4"]')
