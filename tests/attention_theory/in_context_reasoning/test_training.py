@@ -48,8 +48,9 @@ def test_runs_are_the_same_alone_and_in_company() -> None:
     assert all(torch.equal(together.values[name], again.values[name]) for name in MEASURES)
 
 
-@pytest.mark.parametrize("arithmetic", ARITHMETICS)
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize(
+    ("arithmetic", "together"), [("subtraction", True), ("log-domain", True), ("subtraction", False)]
+)
 def test_seeds_and_both_tasks_side_by_side_are_runs_one_after_the_other(arithmetic: Arithmetic, together: bool) -> None:
     names = ["Reparam-Linear-FA", "Reparam-ReLU-W-FA", "Origin-Linear-F", "Origin-Linear-FA", "Origin-Softmax-F"]
     options: dict[str, Any] = {"arithmetic": arithmetic, "evaluation": 12, "record_every": 10}
