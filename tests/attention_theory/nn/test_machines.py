@@ -158,9 +158,12 @@ def test_gradients_reach_the_state(case: Case) -> None:
 # Compiled and exported
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
-@plain_machines
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(one, marks=pytest.mark.slow if one in PLAIN else pytest.mark.exhaustive) for one in CASES],
+    ids=str,
+)
 def test_compiles_as_one_graph(case: Case) -> None:
     torch._dynamo.reset()
     module = case.build()
