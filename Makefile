@@ -49,7 +49,7 @@ setup: $(READY) ## set up the environment and run nothing
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
 
-test: $(READY) ## run the quick tests; MARK=slow runs those that take minutes instead
+test: $(READY) ## run the quick tests; MARK=slow those that take minutes, MARK=exhaustive larger sizes
 	@python -m pytest $(SPREAD) $(if $(MARK),-m "$(MARK)")
 
 # The package names sentence-transformers as a dependency, which nothing here needs; hence no extra of pyproject.toml.
@@ -92,7 +92,7 @@ again: $(READY) ## make recorded points of the present code anew and compare; HO
 
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
-	  env $$setting python -m pytest -m "not slow and not ends" $(SPREAD) || failed="$$failed $$setting"; done; \
+	  env $$setting python -m pytest -m "not slow and not exhaustive and not ends" $(SPREAD) || failed="$$failed $$setting"; done; \
 	  test -z "$$failed" || { echo "failed under:$$failed"; exit 1; }
 
 # The full-size runs behind Figures 2 to 5 take hours and are told where to keep what they find.

@@ -89,7 +89,14 @@ class Copy:
 
     def run_tests(self, names: list[str], seconds: int, option: str = "-x") -> tuple[int | None, str]:
         """The exit code of pytest, None where it only waited, and its output."""
-        options = [option, "--no-header", "-rfE", "-pno:cacheprovider", "-pno:xdist", "-m=not ends and not anywhere"]
+        options = [
+            option,
+            "--no-header",
+            "-rfE",
+            "-pno:cacheprovider",
+            "-pno:xdist",
+            "-m=not ends and not anywhere and not exhaustive",
+        ]
         options += ["--hypothesis-profile=first-failure", "--hypothesis-seed=0"]
         return self._run(["-m", "pytest", *options, *names], seconds)
 

@@ -9,7 +9,7 @@ from mutants import mutants_of
 from mutation import Copy, Nearness
 
 FILES = {
-    "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["ends", "anywhere"]\n',
+    "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["ends", "anywhere", "exhaustive"]\n',
     "src/toy/__init__.py": "",
     "src/toy/near.py": "def smaller(a: int, b: int) -> bool:\n    return a < b\n\n\ndef idle(a: int) -> int:\n"
     "    while a > 0:\n        a -= 1\n    return a\n",

@@ -235,3 +235,15 @@ def a_record() -> Callable[..., PointRecord]:
         return PointRecord(**values | changes)
 
     return record
+
+
+@pytest.fixture
+def shop(toy: ToyBook, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
+    """The toy book with the exports of the test's module, in a package of their own."""
+    folder = toy.layout.packages / request.module.__name__.rpartition(".")[2] / "demo"
+    folder.mkdir(parents=True)
+    for package in (folder.parent, folder):
+        (package / "__init__.py").touch()
+    (folder / "export.py").write_text(request.module.EXPORT)
+    monkeypatch.syspath_prepend(str(toy.layout.packages))
+    return toy

@@ -179,9 +179,7 @@ def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, s
         ("def f(a):\n    return a * a\n", "--target fleq --bits 16 -o {}/square.json", 0, "wrote"),
         ("def f(a):\n    return a ** 2\n", "-o {}/square.json", 2, "line 2: 'a ** 2' has another operator"),
         ("def f(a):\n    return a * a\n", "-o {}/square.txt", 2, "is written as .json, got .txt"),
-        ("def f(a):\n    return a * a\n", "--bits 99 -o {}/square.json", 2, "bits must be"),
         ("def f(a):\n    return a * a\n", "", 2, "-o FILE"),
-        ("x = 1\n" * 200_000, "-o {}/square.json", 2, "at most 100000 characters"),
     ],
 )
 def test_compile_writes_a_prompt_or_names_the_line(

@@ -81,6 +81,7 @@ def test_figure_3_is_trained_as_printed() -> None:
     assert sizes == [(one.heads, one.examples) for one in panel.settings]
     assert {asked["context"]} == {one.tokens for one in panel.settings}
     assert {asked["steps"]} == {panel.steps(one) for one in panel.settings}
+    assert panel.steps_in_all == 2 * asked["steps"]
     assert (asked["width"], asked["classes"], asked["batch"], asked["rate"]) == (WIDTH, CLASSES, BATCH, RATE)
     assert (asked["seeds"], asked["further"]) == (SEEDS, 1)
 

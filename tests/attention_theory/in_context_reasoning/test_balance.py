@@ -1,6 +1,4 @@
-"""Balance of many triggers against descent on the loss, and its certificate."""
-
-import math
+"""Balance of many triggers against descent on the loss."""
 
 import pytest
 import torch
@@ -12,7 +10,6 @@ from attention_theory.in_context_reasoning.balance import (
     distance_to_balance,
     relative_slopes,
 )
-from attention_theory.in_context_reasoning.certified import balance as certified
 from attention_theory.in_context_reasoning.descent import descend_noiseless, log_slopes
 from attention_theory.randomness import generator
 
@@ -52,10 +49,3 @@ def test_above_two_a_step_near_balance_leads_away() -> None:
     imbalance = torch.tensor([0.01, -0.02, 0.0], dtype=torch.float64)
     moved = balance_step(imbalance, weights, 2.1)
     assert distance_to_balance(moved, weights) > 1.1 * distance_to_balance(imbalance, weights)
-
-
-def test_the_certificate_is_settled_and_notices_another_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert certified.certify_balance().settled
-    step = certified.balance_step
-    monkeypatch.setattr(certified, "balance_step", lambda d, w, k: step(d, w, math.nextafter(k, 1)))
-    assert certified.ask_step().outcome != "proved"

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, expected_loss
+from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.randomness import generator, normal
 
 
@@ -31,11 +31,3 @@ def test_tiny_slopes_keep_their_digits() -> None:
     assert ours.log_scale[1].item() == pytest.approx(-300 + math.log(2), abs=1e-12)
     assert ours.losses[0, 0].item() == pytest.approx((1 + torch.e) * 2.718281828459045**-100, rel=1e-9)
     assert cross_entropy(logits, labels, "subtraction").error[1, 0, 1] == 0
-
-
-def test_expected_loss_is_the_mean_over_labels() -> None:
-    logits = normal(6, 5, seed=3)
-    output = torch.tensor([0, 1, 2, 0, 1, 2])
-    at_output = cross_entropy(logits, output).losses
-    at_noise = cross_entropy(logits, torch.full((6,), 4)).losses
-    assert (expected_loss(logits, output, 4, 0.3) - 0.7 * at_output - 0.3 * at_noise).abs().max() < 1e-13

@@ -6,12 +6,7 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.descent import (
-    algorithm_1,
-    descend_noiseless,
-    descend_noisy,
-    normalised_step,
-)
+from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless, descend_noisy, normalised_step
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised

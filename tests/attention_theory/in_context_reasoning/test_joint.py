@@ -1,20 +1,13 @@
-"""Descent in both numbers against automatic differentiation, and the certificate about its excess."""
+"""Descent in both numbers against automatic differentiation."""
 
 import math
 
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.certified import joint as certified
-from attention_theory.in_context_reasoning.certified import losses
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.descent import normalised_step
-from attention_theory.in_context_reasoning.joint import (
-    Rule,
-    coin_divergence,
-    descend_jointly,
-    joint_excess,
-)
+from attention_theory.in_context_reasoning.joint import Rule, coin_divergence, descend_jointly, joint_excess
 from attention_theory.randomness import generator
 
 LAW = torch.tensor([0.3, 0.0, 0.7], dtype=torch.float64)
@@ -48,9 +41,3 @@ def test_the_coins_divergence_is_that_of_the_lemma() -> None:
         off = 1 / (1 + math.exp(-odds(0.2) - shift))
         divergence = coin_divergence(torch.tensor(shift, dtype=torch.float64), 0.2).item()
         assert divergence == pytest.approx(bernoulli_kl(0.2, off), rel=1e-12)
-
-
-def test_the_certificate_is_settled_and_notices_another_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert certified.certify_excess().settled
-    monkeypatch.setattr(losses, "noisy_loss", lambda *args: (1.5 * noisy_loss(*args).exp()).log())
-    assert certified.certify_excess().outcome != "proved"

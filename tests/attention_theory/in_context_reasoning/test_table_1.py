@@ -7,8 +7,6 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes
 from attention_theory.in_context_reasoning.history import History
 from attention_theory.in_context_reasoning.table_1 import Cells
-from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import train, train_grid
 from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 
 NAME = "Origin-Linear-FA"
@@ -53,15 +51,3 @@ def test_a_cell_is_split_where_seeds_disagree() -> None:
     first, second = Cells(True, False, True, True), Cells(True, False, False, True)
     assert Cells.agreed([first, second]) == (True, False, None, True)
     assert Cells.agreed([first]) == first.ticks
-
-
-def test_the_grid_is_both_tasks_side_by_side() -> None:
-    task = Task(20, 3, 4, 16, fillers="outputs allowed")
-    grid = train_grid([NAME, "Reparam-ReLU-F"], task, [0.0, 0.5], [0.1, 0.5], 8, 16, [3], evaluation=32)[0]
-    assert len(grid.runs) == 8
-    for noisy, level in ((False, 0.0), (True, 0.5)):
-        of_kind = Task(20, 3, 4, 16, noisy, "outputs allowed")
-        run = [TrainingRun(VARIANTS[NAME], level, 0.5)]
-        alone = train(run, of_kind, 8, 16, 3, arithmetic="subtraction", dtype=torch.float32, evaluation=32)
-        same = grid.of("population", NAME, level, 0.5)
-        assert (alone.of("population", NAME, level, 0.5) - same).abs().max() < 1e-4

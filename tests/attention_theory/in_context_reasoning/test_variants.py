@@ -11,18 +11,9 @@ from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import HALF_FIXED, TABLE_1, VARIANTS, TrainingRun, stacks
+from attention_theory.in_context_reasoning.variants import HALF_FIXED, VARIANTS, TrainingRun, stacks
 
 TASK = Task(11, 2, 3, 12, noisy=True, fillers="outputs allowed")
-
-
-def test_runs_are_stacked_by_kind() -> None:
-    runs = [TrainingRun(VARIANTS[name], noise, 0.1) for name in TABLE_1 for noise in (0.2, 0.8)]
-    group = stacks(runs, TASK)
-    assert sum(len(stack.runs) for stack in group) == 26
-    assert len(group) == 6
-    (mixed,) = (stack for stack in group if len({run.variant.trained for run in stack.runs}) > 1)
-    assert {run.variant.name for run in mixed.runs if run.variant.trained != "all"} == {"Reparam-Linear-W-FA"}
 
 
 def printed_form_step(run: TrainingRun, rate: float, sentences, labels, steps: int) -> Weights:  # type: ignore[no-untyped-def]

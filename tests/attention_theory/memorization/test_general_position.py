@@ -5,11 +5,7 @@ import torch
 
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.general_position import (
-    capacity_in_general_position,
-    fresh_examples,
-    narrow_contexts,
-)
+from attention_theory.memorization.general_position import capacity_in_general_position, fresh_examples, narrow_contexts
 from attention_theory.memorization.kruskal import is_in_general_position
 from attention_theory.numerics import numerical_rank
 

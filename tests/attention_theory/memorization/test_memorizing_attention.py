@@ -16,7 +16,7 @@ from attention_theory.memorization.attention import Heads, Readout, predict_lite
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.memorizing_attention import MemorizingAttention
 from attention_theory.randomness import normal
-from modules import close, copies
+from modules import close, copies, in_onnx
 
 
 def layer(dtype: torch.dtype = torch.float64, **options: Any) -> MemorizingAttention:
@@ -78,7 +78,13 @@ def test_copies_types_devices_and_transforms(tmp_path: Path) -> None:
         assert torch.equal(same(contexts, queries), out)
     close(copy.deepcopy(module).float()(contexts.float(), queries.float()).double(), out, atol=1e-5)
     assert layer(device="meta")(contexts.to("meta"), queries.to("meta")).shape == out.shape
+    assert copy.deepcopy(module).half()(contexts.half(), queries.half()).dtype == torch.float16
     close(vmap(module)(contexts, queries), out)
+    for weight in other.parameters():
+        weight.data.fill_(1.0)
+    torch.manual_seed(0)
+    other.reset_parameters()
+    close(other.state_dict(), module.state_dict())
     weights = {name: value.detach() for name, value in module.named_parameters()}
     gradients = grad(lambda given: functional_call(module, given, (contexts, queries)).square().sum())(weights)
     assert all(value.abs().max() > 0 for value in gradients.values())
@@ -121,3 +127,24 @@ def test_as_many_labels_as_theorem_1_promises_are_memorised(heads: int, tokens: 
 def test_weights_have_the_type_of_the_examples() -> None:
     (contexts, queries), labels = inputs(10), normal(10, 2, seed=3)
     assert at.memorize(contexts.float(), queries.float(), labels, 3).keys.dtype == torch.float32
+
+
+def test_first_and_second_derivatives() -> None:
+    module, (contexts, queries) = layer(), inputs(1, 3)
+    given = (contexts.requires_grad_(), queries.requires_grad_())
+    assert torch.autograd.gradcheck(module, given, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(module, given)
+
+
+def test_autocast_gives_the_same() -> None:
+    module, given = layer(torch.float32), inputs(dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = module(*given)
+    close(out.float(), module(*given), atol=64 * torch.finfo(torch.bfloat16).eps)
+
+
+@pytest.mark.slow
+def test_it_runs_in_onnx_with_any_number_of_examples_and_tokens() -> None:
+    module, given = layer(torch.float32), inputs(dtype=torch.float32)
+    other, sizes = inputs(2, 7, torch.float32), ({0: "examples", 1: "tokens"}, {0: "examples"})
+    close(in_onnx(module, given, sizes, other), module(*other), atol=1e-5)

@@ -46,20 +46,15 @@ def literal_outputs(weights: Parameters, settings: list[Setting], data: DataSets
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("settings", [SETTINGS, EQUAL_HEADS, SETTINGS[1:2]])
-def test_forward_is_the_literal_model_and_so_are_its_gradients(settings: list[Setting], shared: bool) -> None:
+def test_forward_is_the_literal_model(settings: list[Setting], shared: bool) -> None:
     data = sample_data_sets(settings, width=6, shared=shared, classes=5, dtype=torch.float64)
     panel = make_panel(settings, 6, 5, torch.float64)
-    weights = {name: one.requires_grad_() for name, one in initial_weights(panel, torch.float64).items()}
+    weights = initial_weights(panel, torch.float64)
     outputs, attention = forward(panel, weights, data.queries, data.contexts)
     assert torch.allclose(attention.sum(-1), torch.ones(()).double(), atol=1e-14)
     ours = torch.cat([outputs[model, : setting.examples] for model, setting in enumerate(settings)])
     literal = torch.cat(literal_outputs(weights, settings, data))
     assert torch.allclose(ours, literal, rtol=0, atol=1e-12)
-    parts = list(weights.values())
-    for one, other in zip(
-        torch.autograd.grad(ours.pow(3).sum(), parts), torch.autograd.grad(literal.pow(3).sum(), parts), strict=True
-    ):
-        assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
 def test_the_two_starts_differ_by_the_width_of_the_output_map_alone() -> None:

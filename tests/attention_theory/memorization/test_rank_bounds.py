@@ -2,11 +2,7 @@ import torch
 
 from attention_theory.memorization.attention import random_heads
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.rank_bounds import (
-    block_differences,
-    features_of_unnormalised_weights,
-    rank_and_gap,
-)
+from attention_theory.memorization.rank_bounds import block_differences, features_of_unnormalised_weights, rank_and_gap
 
 
 def test_block_differences_by_hand() -> None:

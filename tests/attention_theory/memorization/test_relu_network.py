@@ -1,9 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.relu_network import (
-    jacobian_ranks,
-)
+from attention_theory.memorization.relu_network import jacobian_ranks
 
 
 def test_a_singular_value_counts_only_above_its_share_of_the_largest() -> None:

@@ -160,12 +160,17 @@ ELSEWHERE = {"FleqTransformer", "MemorizingAttention", "SubleqTransformer", "Uni
 PLAIN = list({case.name: case for case in reversed(CASES)}.values())[::-1]
 
 
-def over(cases: list[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test for every case that is not exempt from it."""
+def over(cases: list[Case], plain: str = "", other: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test for every case that is not exempt from it, those of plain modules and the others with a mark."""
 
     def parametrize(test: Callable[..., None]) -> Callable[..., None]:
         kept = [case for case in cases if test.__name__ not in case.exempt]
-        return pytest.mark.parametrize("case", kept, ids=str)(test)
+        marks = [plain if case in PLAIN else other for case in kept]
+        marked = [
+            pytest.param(case, marks=getattr(pytest.mark, mark)) if mark else case
+            for case, mark in zip(kept, marks, strict=True)
+        ]
+        return pytest.mark.parametrize("case", marked, ids=str)(test)
 
     return parametrize
 
@@ -330,9 +335,8 @@ def test_vmap_over_stacked_models_and_over_samples(case: Case) -> None:
 # Compiled and exported
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
-@every_module
+@over(CASES, "slow", "exhaustive")
 def test_compiles_as_one_graph_for_every_length(case: Case) -> None:
     torch._dynamo.reset()
     module, x, padding = case.build(), case.draw(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)

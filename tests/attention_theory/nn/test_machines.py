@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.func import vmap
+from torch.func import jvp, vmap
 
 import attention_theory as at
 from attention_theory.linear_attention.machines.turing import Machine, random_tables, simulate
@@ -76,6 +76,10 @@ def test_state_dict_copies_and_pickles_round_trip(case: Case, tmp_path: Path) ->
     states = case.states(module)
     for weights in other.state_dict().values():
         weights.zero_()
+    other.reset_parameters()
+    close(other.state_dict(), module.state_dict())
+    for weights in other.state_dict().values():
+        weights.zero_()
     for same in copies(module, other, tmp_path):
         assert torch.equal(same(states), module(states))
         assert same.run(case.inputs).steps == module.run(case.inputs).steps > 0
@@ -98,6 +102,7 @@ def test_batch_dimensions_lead(case: Case) -> None:
     close(module(states[None, None]), out[None, None])
     close(vmap(module)(states), out)
     assert module(states[:0]).shape == (0, *out.shape[1:])
+    assert module.half()(states.half()).dtype == torch.float16
 
 
 @every_machine
@@ -142,6 +147,8 @@ def test_gradients_reach_the_state(case: Case) -> None:
     states = (states + 0.01 * normal(*states.shape, seed=1)).requires_grad_()  # no ReLU is at its kink
     (gradient,) = torch.autograd.grad(module(states).square().sum(), states)
     direction = normal(*states.shape, seed=0)
+    along = jvp(module, (states.detach(),), (direction,))
+    torch.testing.assert_close((2 * along[0] * along[1]).sum(), (gradient * direction).sum())
     above, below = (module(states + step * direction).square().sum() for step in (1e-6, -1e-6))
     torch.testing.assert_close(
         (gradient * direction).sum(), (above - below) / 2e-6, rtol=1e-3, atol=1e-3
@@ -151,9 +158,12 @@ def test_gradients_reach_the_state(case: Case) -> None:
 # Compiled and exported
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
-@every_machine
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(one, marks=pytest.mark.slow if one in PLAIN else pytest.mark.exhaustive) for one in CASES],
+    ids=str,
+)
 def test_compiles_as_one_graph(case: Case) -> None:
     torch._dynamo.reset()
     module = case.build()
@@ -164,11 +174,12 @@ def test_compiles_as_one_graph(case: Case) -> None:
 
 
 @every_machine
-def test_exports_with_any_batch(case: Case) -> None:
+def test_exports_with_any_batch_and_number_of_tokens(case: Case) -> None:
     module = case.build()
     states = case.states(module)
-    exported = torch.export.export(module, (states,), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},)).module()
-    close(exported(states[:2]), module(states[:2]))
+    dynamic = torch.export.Dim.DYNAMIC
+    exported = torch.export.export(module, (states,), dynamic_shapes=({0: dynamic, 1: dynamic},)).module()
+    close(exported(states[:2, :-1]), module(states[:2, :-1]))
 
 
 @pytest.mark.slow

@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 
 from bookpress.claims.evidence import EvidenceError
-from bookpress.claims.intervals import (
-    decide,
-    estimate,
-    interval_from_error,
-    interval_of,
-    interval_of_difference,
-)
+from bookpress.claims.intervals import decide, estimate, interval_from_error, interval_of, interval_of_difference
 
 
 @pytest.mark.parametrize(

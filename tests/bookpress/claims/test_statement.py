@@ -6,15 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from bookpress.claims.registry import Entry, Registry, RegistryError
-from bookpress.claims.statement import (
-    BLOCK,
-    StatementError,
-    name_of,
-    parts,
-    place,
-    restated,
-    statement_markdown,
-)
+from bookpress.claims.statement import BLOCK, StatementError, name_of, parts, place, restated, statement_markdown
 from bookpress.layout import Layout
 
 

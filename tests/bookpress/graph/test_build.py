@@ -89,50 +89,41 @@ PAGES = {"bind the pages", "build the site"}
 
 
 @pytest.mark.slow
-def test_a_second_build_has_nothing_to_do(built: Any) -> None:
+def test_a_second_build_has_nothing_to_do_and_warns_of_a_pair_that_drifted(built: Any) -> None:
+    built.layout.source("demo/direct").with_suffix(".ipynb").unlink()
     second = build(built)
     assert (second.returncode, second.stderr) == (0, "")
-
-
-def edit_record(book: Any) -> None:
-    path = book.layout.record("demo/good", "laptop")
-    path.write_text(path.read_text().replace('"holds"', '"refuted"'))
-
-
-def cut_notebook(book: Any) -> None:
-    executed = book.layout.executed("demo/direct", "laptop")
-    executed.write_bytes(executed.read_bytes()[:100])
-
-
-def leave_aside(book: Any) -> None:
-    (book.layout.build / "laptop" / "demo" / f".good.ipynb.{HOST}-4194305.aside").write_text("{")
-
-
-def damage_site(book: Any) -> None:
-    (book.layout.root / "_build" / "html" / "index.html").write_bytes(b"\0\0\0\0\0")
+    assert (
+        "warning: the .ipynb says something else than the .py, which counts (make pair): demo/direct" in second.stdout
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("damage", "words", "made"),
-    [
-        (edit_record, "good.json is damaged", {"run demo/good", *PAGES}),
-        (cut_notebook, "direct.ipynb is damaged", {"run demo/direct", *PAGES}),
-        (leave_aside, "files that an interrupted run had left", set()),
-        (lambda book: shutil.rmtree(book.layout.generated), "pages are missing or damaged", PAGES),
-        (damage_site, "the site was damaged or not finished and is made again", {"build the site"}),
-    ],
-)
-def test_what_is_damaged_is_named_and_made_again_and_nothing_else(
-    built: Any, damage: Callable[[Any], None], words: str, made: set[str]
-) -> None:
-    damage(built)
-    done = build(built)
-    assert words in done.stdout
-    assert jobs(done) == made
-    assert built.layout.generated.is_dir()
-    assert (built.layout.root / "_build" / "html" / "index.html").read_text() == "page\n"
-    assert list(built.layout.build.rglob("*.aside")) == []
+def test_what_is_damaged_is_named_and_made_again_and_nothing_else(built: Any, edit: Edit) -> None:
+    layout = built.layout
+    site, made = layout.root / "_build" / "html" / "index.html", layout.build / "laptop" / "demo"
+    site.write_bytes(b"\0\0\0\0\0")
+    (made / f".good.ipynb.{HOST}-4194305.aside").write_text("{")
+    first = build(built)
+    assert "the site was damaged or not finished and is made again" in first.stdout
+    assert "files that an interrupted run had left" in first.stdout
+    assert jobs(first) == {"build the site"}
+    assert site.read_text() == "page\n"
+    assert list(layout.build.rglob("*.aside")) == []
+
+    shutil.rmtree(layout.generated)
+    cut = layout.executed("demo/direct", "laptop")
+    cut.write_bytes(cut.read_bytes()[:100])
+    second = build(built)
+    assert "direct.ipynb is damaged" in second.stdout
+    assert "pages are missing or damaged" in second.stdout
+    assert jobs(second) == {"run demo/direct", *PAGES}
+    assert layout.generated.is_dir()
+
+    edit(layout.record("demo/good", "laptop"), '"holds"', '"refuted"')
+    third = build(built)
+    assert "good.json is damaged" in third.stdout
+    assert jobs(third) == {"run demo/good", *PAGES}
 
 
 @pytest.mark.slow
@@ -143,14 +134,6 @@ def test_a_site_that_cannot_be_built_says_why(built: Any) -> None:
     done = build(built)
     assert done.returncode == 1
     assert last(done).endswith("build the site: index.md:3: WARNING: no such page (build/site.log)")
-
-
-@pytest.mark.slow
-def test_a_pair_that_drifted_is_a_warning(built: Any) -> None:
-    built.layout.source("demo/direct").with_suffix(".ipynb").unlink()
-    done = build(built)
-    assert done.returncode == 0
-    assert "warning: the .ipynb says something else than the .py, which counts (make pair): demo/direct" in done.stdout
 
 
 def test_bad_notebooks_stop_no_other_and_are_named_last(book: Any, edit: Edit) -> None:

@@ -18,7 +18,7 @@ def test_a_pair_states_its_claims_and_is_then_left_alone(toy: Any) -> None:
     assert write_pairs(toy.layout) == 0
 
 
-def test_a_change_of_the_registry_puts_the_notebook_out_of_step(toy: Any, edit: Any) -> None:
+def test_a_change_of_the_registry_or_of_the_ipynb_puts_the_notebook_out_of_step(toy: Any, edit: Any) -> None:
     toy.add("good")
     write_pairs(toy.layout)
     edit(toy.layout.claims / "demo.yaml", "$1 < n$", "$1 < 2 n$")
@@ -26,11 +26,6 @@ def test_a_change_of_the_registry_puts_the_notebook_out_of_step(toy: Any, edit: 
     write_pairs(toy.layout)
     assert "$1 < 2 n$" in toy.layout.source("demo/good").with_suffix(".ipynb").read_text()
     assert unpaired(toy.layout) == {}
-
-
-def test_what_is_edited_in_the_ipynb_alone_is_found(toy: Any, edit: Any) -> None:
-    toy.add("good")
-    write_pairs(toy.layout)
     edit(toy.layout.source("demo/good").with_suffix(".ipynb"), "Nobody", "Somebody")
     assert [*unpaired(toy.layout)] == ["demo/good"]
 

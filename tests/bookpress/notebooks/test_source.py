@@ -7,11 +7,7 @@ import nbformat
 import pytest
 
 from bookpress.layout import Layout
-from bookpress.notebooks.source import (
-    Notebook,
-    SourceError,
-    title_of,
-)
+from bookpress.notebooks.source import Notebook, SourceError, title_of
 
 SOURCE = """\
 # %% [markdown]

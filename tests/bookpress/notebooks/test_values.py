@@ -30,12 +30,9 @@ def test_a_text_becomes_a_value_of_the_parameter_s_kind(notebook: Notebook) -> N
 
 REFUSED = [
     ("n=2.0", "n must be a whole number .*, got 2.0"),
-    ("seed=1e3", "seed must be a whole number .*, got 1000.0"),
     ("n=010", "n must be a whole number .*, got '010'"),
     ("n=True", "n must be a whole number .*, got True"),
-    ("n=[1,2]", r"n must be a whole number .*, got \[1, 2\]"),
     ("n=1" + 20 * "0", "n must be a whole number .*, got 1000"),
-    ("n=many", "n must be a whole number .*, got 'many'"),
     ("wait=1e400", "wait must be a finite number, got inf"),
     ("wait=nan", "wait must be a finite number, got 'nan'"),
     ("wait=1" + 400 * "0", "wait must be a finite number"),

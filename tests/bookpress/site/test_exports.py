@@ -8,7 +8,7 @@ import pytest
 from bookpress import cli
 from bookpress.site.package import ExportError, find_exports, make_export
 
-MODULE = '''
+EXPORT = '''
 def lamp(bulbs: int = 2, power: float = 0.5, colour: str = "red"):
     """A lamp.
 
@@ -21,18 +21,6 @@ def lamp(bulbs: int = 2, power: float = 0.5, colour: str = "red"):
 
 EXPORTS = {"lamp": lamp}
 '''
-
-
-@pytest.fixture
-def shop(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The toy book with something to export, from a package of its own."""
-    folder = toy.layout.packages / "shop" / "demo"
-    folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").touch()
-    (folder / "__init__.py").touch()
-    (folder / "export.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(str(toy.layout.packages))
-    return toy
 
 
 def test_a_book_that_offers_nothing_says_so(toy: Any) -> None:

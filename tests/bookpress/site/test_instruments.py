@@ -39,19 +39,13 @@ Words.
 
 
 @pytest.fixture
-def shop(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def shop(shop: Any) -> Any:
     """The toy book with an instrument and what it is given."""
-    folder = toy.layout.packages / "lamps" / "demo"
-    folder.mkdir(parents=True)
-    for package in (folder.parent, folder):
-        (package / "__init__.py").touch()
-    (folder / "export.py").write_text(EXPORT)
-    monkeypatch.syspath_prepend(str(toy.layout.packages))
-    scripts = toy.layout.book / "static" / "instruments"
+    scripts = shop.layout.book / "static" / "instruments"
     scripts.mkdir(parents=True)
     (scripts / "lamp.js").touch()
-    add(toy, "lamp", "demo/lamp --bulbs 3, demo/lamp")
-    return toy
+    add(shop, "lamp", "demo/lamp --bulbs 3, demo/lamp")
+    return shop
 
 
 def add(toy: Any, name: str, weights: str) -> Path:

@@ -7,7 +7,7 @@ import pytest
 from bookpress.claims.evidence import Item, Role, Settled
 from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.site.book import Book
-from bookpress.site.markdown import badge
+from bookpress.site.markdown import badge, render
 from bookpress.site.verdict_pages import GRAVITY, gravity, headline_item, scoreboard_page, summary_page
 
 
@@ -75,3 +75,17 @@ def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
     verdict: Verdict, proof: ProofMark | None, name: str
 ) -> None:
     assert [*GRAVITY][gravity(verdict, proof)] == name
+
+
+@pytest.mark.parametrize(("runs", "last"), [(3, "run 2."), (5, "2 more on the page.")])
+def test_an_errata_sheet_gives_three_failing_runs_and_counts_the_others(toy: Any, runs: int, last: str) -> None:
+    book = Book(toy.layout, "laptop")
+    (paper,) = book.registry.articles
+    erratum = {"grave": 0, "claim": "demo/lemma-4", "entry": paper.by_name["demo/lemma-4"]}
+    erratum |= dict.fromkeys(("notes", "states", "right"), ()) | {
+        "failing": {"As stated": [f"run {number}" for number in range(runs)]}
+    }
+    sheet = render("errata-sheet", book=book, paper=paper, wrong=[erratum], gravity=[*GRAVITY.items()])
+    listed = [line for line in sheet.splitlines() if line.startswith("- As stated: ")]
+    assert [listed[2], listed[-1]] == ["- As stated: run 2.", f"- As stated: {last}"]
+    assert len(listed) == min(runs, 4)

@@ -69,7 +69,6 @@ def test_the_seconds_of_a_point_are_those_of_the_processor(book: Book, toy: Any,
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["-p", "m=1"], 3, "no parameter 'm'"),
         (["-p", "n=1,2", "--across", "nope"], 3, "there is no axis 'nope'; there are: n"),
         (["-p", "n=1,2", "--number", "gain"], 3, "there is no number 'gain' to draw; there are: loss, total"),
         (["-p", "n=1", "--hours", "nan"], 2, "nan is not from 0 to 8760"),

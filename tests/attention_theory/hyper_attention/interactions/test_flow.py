@@ -2,12 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.interactions.flow import (
-    conserved,
-    drift_of_a_step,
-    flow_limit,
-    gradient_flow,
-)
+from attention_theory.hyper_attention.interactions.flow import conserved, drift_of_a_step, flow_limit, gradient_flow
 from attention_theory.hyper_attention.interactions.gram import descend, gram_loss, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.randomness import generator, normal

@@ -1,15 +1,10 @@
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
-    functional_tensor,
-    outputs_from_counts,
-    represent,
     represent_others,
     sample_sequences,
 )
@@ -38,21 +33,6 @@ def test_interactions_equal_the_double_sum(self_term: bool) -> None:
     for symbols in sample_sequences(10, 5, 4, seed=1):
         ours = aggregate_interactions(symbols, effect, weights, self_term)
         torch.testing.assert_close(ours, loop(symbols, effect, weights, self_term))
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), size=st.integers(1, 6), length=st.integers(1, 9), features=st.integers(1, 3))
-def test_any_invertible_embedding_represents_any_interaction(seed: int, size: int, length: int, features: int) -> None:
-    effect, weights = task(size, features, seed)
-    embedding = random_orthonormal(size, size, seed) + 0.3 * torch.eye(size, dtype=torch.float64)
-    if torch.linalg.cond(embedding) > 100:
-        return
-    score, value = represent(effect, weights, embedding)
-    symbols = sample_sequences(3, length, size, seed)
-    target = aggregate_interactions(symbols, effect, weights)
-    assert (linear_attention(embedding[symbols], score, value) - target).abs().max() < 1e-9
-    tensor = functional_tensor(embedding, score, value)
-    assert (outputs_from_counts(symbols, tensor) - target).abs().max() < 1e-9
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])

@@ -8,13 +8,7 @@ import torch
 from attention_theory.data.token_files import Corpus, Tokens
 from attention_theory.hyper_attention.language import pretraining
 from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_1, LanguageModel
-from attention_theory.hyper_attention.language.pretraining import (
-    Course,
-    Training,
-    bigram_loss,
-    pretrain,
-    unigram_loss,
-)
+from attention_theory.hyper_attention.language.pretraining import Course, Training, bigram_loss, pretrain, unigram_loss
 from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.randomness import generator
 

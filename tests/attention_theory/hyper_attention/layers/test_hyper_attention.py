@@ -4,10 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from attention_theory.hyper_attention.layers.hyper_attention import (
-    HyperAttention,
-    hyper_attention_parameters,
-)
+from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention, hyper_attention_parameters
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.randomness import normal

@@ -5,11 +5,7 @@ from torch import Tensor
 from attention_theory.hyper_attention.interactions.gram import gram_gradients
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
-from attention_theory.hyper_attention.layers.pair_gram import (
-    residual_map,
-    tuple_gram,
-    tuple_versatility,
-)
+from attention_theory.hyper_attention.layers.pair_gram import residual_map, tuple_gram, tuple_versatility
 from attention_theory.randomness import normal
 
 SIZE, TOKENS, SAMPLES = 2, 4, 30

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.hyper_attention.layers.taylor_features import (
-    taylor_features,
-)
+from attention_theory.hyper_attention.layers.taylor_features import taylor_features
 from attention_theory.randomness import normal
 
 

@@ -1,10 +1,6 @@
 import torch
 
-from attention_theory.hyper_attention.worlds.grids import (
-    distance_effect,
-    labelled_effect,
-    shift_invariant_effect,
-)
+from attention_theory.hyper_attention.worlds.grids import distance_effect, labelled_effect, shift_invariant_effect
 
 
 def test_a_kernel_is_read_at_wrapped_differences() -> None:

@@ -5,11 +5,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
-from attention_theory.hyper_attention.worlds.coupled_features import (
-    coupled_interaction,
-    embed_features,
-    layer_of,
-)
+from attention_theory.hyper_attention.worlds.coupled_features import coupled_interaction, embed_features, layer_of
 from attention_theory.hyper_attention.worlds.predator_prey import (
     POLICY,
     RIGHT,

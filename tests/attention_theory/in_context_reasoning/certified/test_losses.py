@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attention_theory.certificates import Certificate
-from attention_theory.in_context_reasoning.certified import losses, noiseless, noisy
+from attention_theory.in_context_reasoning.certified import balance, joint, losses, noiseless, noisy
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.descent import normalised_step
 
@@ -19,6 +19,8 @@ CERTIFY: dict[str, Callable[[], Certificate]] = {
     "Theorem 3.2": lambda: noiseless.certify_rate(4),
     "Eq. (5)": noiseless.certify_step,
     "Section 3.2": noiseless.certify_chord,
+    "balance": balance.certify_balance,
+    "both numbers": joint.certify_excess,
 }
 #: A function of the package that each certificate reads, by the module that calls it.
 READ = {
@@ -31,6 +33,8 @@ READ = {
     "Theorem 3.2": (noiseless, "normalised_step"),
     "Eq. (5)": (noiseless, "noiseless_slope"),
     "Section 3.2": (noiseless, "noiseless_loss"),
+    "balance": (balance, "balance_step"),
+    "both numbers": (losses, "noisy_loss"),
 }
 
 

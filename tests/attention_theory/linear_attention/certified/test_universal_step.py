@@ -38,7 +38,7 @@ def test_a_step_is_right_with_four_states_four_letters_and_eight_cells() -> None
     assert ask_step(CompactMachine(4, 4, word=8, steps=1), cells=8).outcome == "proved"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stays", [False, True])
 def test_all_that_a_step_needs_is_certified_at_this_size(stays: bool) -> None:
     assert certify_step(CompactMachine(4, 4, word=8, steps=1, stays=stays)).settled

@@ -3,12 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.linear_attention.experiments.automata import (
-    _PARTS,
-    StringForm,
-    _part_of,
-    automata_of_parts,
-)
+from attention_theory.linear_attention.experiments.automata import _PARTS, StringForm, _part_of, automata_of_parts
 from attention_theory.randomness import generator
 
 

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from attention_theory.linear_attention.experiments.run_data import RunData, _shuffled_batches
@@ -36,19 +37,12 @@ def test_passes_and_steps() -> None:
     assert small.batches.shape == (6, 1, 4)
 
 
-def test_every_pass_sees_every_sequence_once_in_an_order_of_its_own() -> None:
-    batches = _shuffled_batches(12, 4, 9, seed=0)
-    passes = batches.flatten().unflatten(0, (3, 12))
-    assert torch.equal(passes.sort(dim=1).values, torch.arange(12).expand(3, 12))
-    assert len({tuple(one.tolist()) for one in passes}) == 3
-
-
-def test_a_batch_that_does_not_divide_the_data_runs_on_into_the_next_pass() -> None:
-    batches = _shuffled_batches(5, 3, 5, seed=1)
-    assert batches.shape == (5, 3)
-    assert sorted(batches.flatten()[:5].tolist()) == sorted(batches.flatten()[5:10].tolist()) == list(range(5))
-
-
-def test_a_batch_larger_than_the_data_is_all_of_it_several_times() -> None:
-    for step in _shuffled_batches(8, 32, 3, seed=0):
-        assert torch.equal(step.bincount(), torch.full((8,), 4))
+@pytest.mark.parametrize(("sequences", "batch", "steps"), [(12, 4, 9), (5, 3, 5), (8, 32, 3)])
+def test_every_pass_sees_every_sequence_once_in_an_order_of_its_own(sequences: int, batch: int, steps: int) -> None:
+    """Also where a batch does not divide the data, and runs on into the next pass, or is all of them several times."""
+    batches = _shuffled_batches(sequences, batch, steps, seed=1)
+    assert batches.shape == (steps, batch)
+    whole = steps * batch // sequences
+    passes = batches.flatten()[: whole * sequences].unflatten(0, (whole, sequences))
+    assert torch.equal(passes.sort(dim=1).values, torch.arange(sequences).expand(whole, sequences))
+    assert len({tuple(one.tolist()) for one in passes}) == whole

@@ -3,16 +3,8 @@ from functools import partial
 import pytest
 import torch
 
-from attention_theory.linear_attention.learning.regression import (
-    fit_linear_attention,
-    learn,
-    least_squares,
-    statistics,
-)
-from attention_theory.linear_attention.model.features import (
-    certificate_features,
-    psi,
-)
+from attention_theory.linear_attention.learning.regression import fit_linear_attention, learn, least_squares, statistics
+from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.literal import literal_regression, separate_regressions
 from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients, lift

@@ -2,13 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from attention_theory.linear_attention.machines.programs import (
-    AmbiguousLookup,
-    Form,
-    Lookup,
-    LookupProgram,
-    Token,
-)
+from attention_theory.linear_attention.machines.programs import AmbiguousLookup, Form, Lookup, LookupProgram, Token
 
 ALPHABETS = {"source": 3, "key": 4, "value": 5, "destination": 2}
 

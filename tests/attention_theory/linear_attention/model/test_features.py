@@ -3,12 +3,7 @@ import math
 import pytest
 import torch
 
-from attention_theory.linear_attention.model.features import (
-    certificate_features,
-    cubic_features,
-    pairs,
-    psi,
-)
+from attention_theory.linear_attention.model.features import certificate_features, cubic_features, pairs, psi
 from attention_theory.linear_attention.model.literal import cubic_features_by_loops
 from attention_theory.randomness import generator
 

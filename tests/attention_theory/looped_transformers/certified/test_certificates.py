@@ -1,10 +1,14 @@
-"""Every certificate of the room: proved, and its control failed as it says."""
+"""Every certificate of the room: proved, its control failed as it says, and code that is wrong is noticed."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
+import torch
 
 from attention_theory.certificates import Certificate
+from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum
 from attention_theory.looped_transformers.certified import (
     access,
     adder,
@@ -17,6 +21,7 @@ from attention_theory.looped_transformers.certified import (
     subleq_cycle,
 )
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.validation import ParameterError
 
 #: What was observed where the control failed, for those of whose control something is known.
 EVERY: dict[str, tuple[Callable[[], Certificate], str]] = {
@@ -60,3 +65,51 @@ def test_it_is_settled(name: str) -> None:
     certificate = certify()
     assert certificate.settled, certificate.control
     assert observed in certificate.control.observed
+
+
+def flipped(code: torch.Tensor) -> torch.Tensor:
+    code[5, 1] *= -1
+    return code
+
+
+def lower_step(built: SigmoidSum, error: float, _: float) -> SigmoidSum:
+    built.heights[3] += 2 * error
+    return built
+
+
+def other_operand(number: int) -> Callable[..., Any]:
+    """One more in an operand of the instruction that jumps if the register is 0."""
+
+    def wrong(made: Any, *_: Any) -> Any:
+        code = list(made.code)
+        code[4] = tuple(part + (place == number) for place, part in enumerate(code[4]))
+        return replace(made, code=tuple(code))
+
+    return wrong
+
+
+#: A module, the function that it calls, what is wrong of what this gives, and what must not be proved then.
+WRONG: list[tuple[Any, str, Callable[..., Any], Callable[[], Any]]] = [
+    (approximation, "root_sigmoids", lower_step, approximation.certify_root_sigmoids),
+    (codes, "position_codes", lambda made, *_: flipped(made), lambda: codes.certify_codes(4)),
+    (codes, "position_codes", lambda made, *_: flipped(made), lambda: codes.certify_copy_error(3)),
+    (iterations, "newton_step", lambda made, a, x, _: made + x - x @ a @ x, lambda: iterations.certify_newton(2)),
+    (iterations, "inverse_root_step", lambda made, x, _: made + x / 2, iterations.certify_inverse_root),
+    *((minsky, "translate", other_operand(number), lambda: minsky.ask_instruction(1)) for number in range(3)),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "wrong", "certify"), WRONG)
+def test_what_is_wrong_is_noticed(
+    module: Any, name: str, wrong: Callable[..., Any], certify: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *given: wrong(exact(*given), *given))
+    assert certify().outcome != "proved"
+
+
+def test_a_sum_that_falls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    falling = SigmoidSum(*(torch.tensor([value], dtype=torch.float64) for value in (-1.0, 0.0, 1.0)))
+    monkeypatch.setattr(approximation, "root_sigmoids", lambda error, most: falling)
+    with pytest.raises(ParameterError, match="sigmoids that rise"):
+        approximation.certify_root_sigmoids()

@@ -24,7 +24,7 @@ def test_every_rule_is_proved(target: Target) -> None:
     assert certify_rules(6, target).settled
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["subleq", "fleq"])
 def test_every_rule_is_proved_for_eight_bits(target: Target) -> None:
     assert certify_rules(8, target).settled

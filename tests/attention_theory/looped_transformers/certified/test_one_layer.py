@@ -12,7 +12,7 @@ def test_a_cycle_is_right_where_an_operand_is_pending(case: Case) -> None:
     assert ask_case(OneLayerMachine(3, 3), case).outcome == "proved"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("inverse_temperature", [None, 5.0])
 def test_a_cycle_is_right_and_reading_a_cell_too_early_is_not(inverse_temperature: float | None) -> None:
     certificate = certify_one_layer(OneLayerMachine(3, 4), inverse_temperature)

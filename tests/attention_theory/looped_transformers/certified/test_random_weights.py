@@ -123,7 +123,7 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("seeds", [4, pytest.param(SEEDS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [4, pytest.param(SEEDS, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_proof_breaks_or_the_machine_is_right(name: str, seeds: int) -> None:
     machine = MACHINES[name]
@@ -141,7 +141,7 @@ def test_the_proof_breaks_or_the_machine_is_right(name: str, seeds: int) -> None
     assert noticed >= seeds // 4
 
 
-@pytest.mark.parametrize("depth", [4, pytest.param(6, marks=pytest.mark.slow), 10])
+@pytest.mark.parametrize("depth", [4, pytest.param(6, marks=pytest.mark.exhaustive), 10])
 def test_the_proof_of_a_subleq_cycle_breaks_or_the_machine_is_right(depth: Depth) -> None:
     machine = SubleqMachine(3, 2, depth)
     now = scene(machine, same=False)

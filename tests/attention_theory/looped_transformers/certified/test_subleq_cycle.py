@@ -15,7 +15,7 @@ from attention_theory.looped_transformers.subleq.language import interpret, prog
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("depth", [4, 6, 10])
 def test_a_cycle_is_right_with_integers_of_sixteen_bits(depth: Depth) -> None:
     assert certify_cycle(SubleqMachine(5, 16, depth)).settled

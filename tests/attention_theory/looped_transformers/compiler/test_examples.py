@@ -64,7 +64,7 @@ def test_examples_on_the_transformer_that_subtracts(function: Callable[..., Any]
     [
         case
         if case[0] in (examples.gcd, examples.binary_search, examples.matrix_product)
-        else pytest.param(*case, marks=pytest.mark.slow)
+        else pytest.param(*case, marks=pytest.mark.exhaustive)
         for case in CASES
     ],
 )

@@ -1,5 +1,6 @@
 """Programs mean what they mean in Python: the intermediate form, both targets and transformers against CPython."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any, get_args
 
@@ -59,40 +60,6 @@ inputs = st.tuples(
 ).map(list)
 
 
-@settings(max_examples=200, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(python.programs(BITS), inputs)
-def test_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
-    agree(source, inputs, [by_code, by_method("interpret")])
-
-
-@pytest.mark.slow
-@settings(max_examples=5000, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(python.programs(BITS), inputs)
-def test_five_thousand_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
-    agree(source, inputs, [by_code, by_method("interpret")])
-
-
-@settings(max_examples=5, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(python.programs(BITS), inputs)
-def test_transformers_run_what_python_means(source: str, inputs: list[Any]) -> None:
-    agree(source, inputs, [by_method("run")])
-
-
-@settings(max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(python.programs(BITS), inputs)
-def test_every_step_of_the_transformer_is_the_interpreters(source: str, inputs: list[Any]) -> None:
-    step_by_step(source, inputs)
-
-
-@pytest.mark.slow
-@settings(max_examples=1000, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(python.programs(BITS), inputs)
-def test_every_step_of_the_transformer_is_the_interpreters_in_a_thousand_programs(
-    source: str, inputs: list[Any]
-) -> None:
-    step_by_step(source, inputs)
-
-
 def step_by_step(source: str, inputs: list[Any]) -> None:
     """Counter, memory and pointers of FLEQ are equal after every pass, without a rounding error."""
     program = compiled(source, inputs, BITS, target="fleq")
@@ -113,3 +80,23 @@ def test_every_layer_in_full_gives_the_same(num_layers: Any) -> None:
 def test_every_layer_in_full_gives_the_same_with_blocks() -> None:
     program = compiled("def item(xs, n):\n    return xs[n % 3] // xs[-n]", [[1, 2, 3], 1], target="fleq")
     assert program.run([5, -128, -3], 1, literal=True) == program.run([5, -128, -3], 1) == 42
+
+
+def on_random_programs(check: Callable[[str, list[Any]], None], examples: int) -> None:
+    """Check so many programs, the same at every run."""
+    chosen = settings(max_examples=examples, derandomize=True, suppress_health_check=list(HealthCheck))
+    chosen(given(python.programs(BITS), inputs)(check))()
+
+
+@pytest.mark.parametrize("examples", [200, pytest.param(5000, marks=pytest.mark.exhaustive)])
+def test_programs_mean_what_they_mean_in_python(examples: int) -> None:
+    on_random_programs(lambda source, inputs: agree(source, inputs, [by_code, by_method("interpret")]), examples)
+
+
+def test_transformers_run_what_python_means() -> None:
+    on_random_programs(lambda source, inputs: agree(source, inputs, [by_method("run")]), 5)
+
+
+@pytest.mark.parametrize("examples", [8, pytest.param(1000, marks=pytest.mark.exhaustive)])
+def test_every_step_of_the_transformer_is_the_interpreters(examples: int) -> None:
+    on_random_programs(step_by_step, examples)

@@ -46,18 +46,6 @@ def test_the_machine_follows_the_interpreter(seed: int) -> None:
     assert result.deviation < 1e-10
 
 
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=3)
-def test_one_head_does_what_several_do(seed: int) -> None:
-    program = sample(seed, ("add", "sub", "transpose"))
-    several = FleqMachine(program, heads="several").run(program, 8)
-    machine = FleqMachine(program)
-    result = compare(machine.run(program, 8), several)
-    assert result.counters_agree
-    assert result.deviation < 1e-9 or max(float(memory.abs().max()) for memory in several.memories) > 100
-    assert max(len(layer.heads) for layer in machine.transformer.layers) == 1
-
-
 @pytest.mark.parametrize("functions", [("add", "sub", "transpose"), ("add", "mul", "rowsigmoid")])
 def test_a_run_is_the_cycles_of_the_dense_matrices(functions: tuple[str, ...]) -> None:
     """What a run leaves out is nothing: counters are equal, memory up to rounding, which a product magnifies."""

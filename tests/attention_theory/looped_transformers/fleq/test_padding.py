@@ -6,7 +6,6 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
-from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.looped_transformers.programs.power_iteration import power_program
 from attention_theory.looped_transformers.programs.regression import sgd_program
@@ -34,17 +33,6 @@ def test_a_jump_to_the_halt_takes_no_longer() -> None:
     long = program.padded(12, 9)
     assert interpret(long).counters == [8]
     assert long.labels["end"] == long.halt == 8
-
-
-def test_programs_run_side_by_side_as_one_by_one() -> None:
-    first, second = programs()
-    machine = FleqMachine(first, BLOCKS)
-    for program, together in zip((first, second), machine.run_many([first, second], 100), strict=True):
-        alone = machine.run(program, 100)
-        assert together.counters == alone.counters
-        assert together.halted
-        torch.testing.assert_close(together.memory, alone.memory, rtol=0, atol=1e-9)
-    assert [run.halted for run in machine.run_many([first, second], 5)] == [False, False]
 
 
 def test_pointer_moves_keep_their_place() -> None:

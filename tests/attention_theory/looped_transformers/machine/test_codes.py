@@ -1,12 +1,7 @@
 import torch
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.machine.codes import (
-    address_bits,
-    from_bits,
-    position_codes,
-    to_bits,
-)
+from attention_theory.looped_transformers.machine.codes import address_bits, from_bits, position_codes, to_bits
 
 
 def test_codes_are_the_core_s_with_the_lowest_bit_first() -> None:

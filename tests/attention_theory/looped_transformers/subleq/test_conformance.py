@@ -1,9 +1,6 @@
 import pytest
 
-from attention_theory.looped_transformers.subleq.conformance import (
-    conformance,
-    random_batches,
-)
+from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 

@@ -3,12 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.subleq.assembler import assemble
-from attention_theory.looped_transformers.subleq.language import (
-    RESERVED,
-    interpret,
-    program,
-    random_program,
-)
+from attention_theory.looped_transformers.subleq.language import RESERVED, interpret, program, random_program
 
 
 def test_a_program_worked_by_hand() -> None:
