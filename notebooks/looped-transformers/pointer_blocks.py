@@ -31,7 +31,7 @@ from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     listing_beside,
     listing_program,
@@ -273,7 +273,7 @@ print(refusal)
 # In back-propagation, a loop over the hidden units runs inside the loop over the data.
 
 # %%
-network, inputs = Network.random(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
+network, inputs = SigmoidNetwork.random(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
 labels = normal(network_points, seed=source)
 training = listing_program(network, inputs, labels, rate, 2)
 line_35 = training.labels["line35"]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_theory.encodings import sinusoidal
 from attention_theory.memorization.kruskal import independent_prefixes
-from attention_theory.memorization.language import LanguageModel
+from attention_theory.memorization.language import PretrainedModel
 from attention_theory.memorization.transformer import cast
 from attention_theory.randomness import Seed
 from attention_theory.validation import require, require_some
@@ -44,7 +44,7 @@ class AtDepth:
 
 
 def examine_depths(
-    model: LanguageModel,
+    model: PretrainedModel,
     texts: Int[Tensor, "texts tokens"],
     dtype: torch.dtype,
     draws: int,
@@ -119,7 +119,7 @@ def predicted_rank(spectrum: Float[Tensor, " width"], dtype: torch.dtype) -> int
     return int(passed.long().cumprod(dim=0).sum())
 
 
-def cut_positions(model: LanguageModel, tokens: int, rank: int) -> LanguageModel:
+def cut_positions(model: PretrainedModel, tokens: int, rank: int) -> PretrainedModel:
     """The model with its first positions replaced by their best approximation of a rank, in float64 for exact zeros.
 
     Raises:
@@ -131,7 +131,7 @@ def cut_positions(model: LanguageModel, tokens: int, rank: int) -> LanguageModel
     return replace(cast(model, torch.float64), positions=(left[:, :rank] * values[:rank]) @ right[:rank])
 
 
-def kinds_of_positions(model: LanguageModel, seed: Seed = 0) -> dict[str, LanguageModel]:
+def kinds_of_positions(model: PretrainedModel, seed: Seed = 0) -> dict[str, PretrainedModel]:
     """The model as it is, with random positions of the same norm, without any, and with sines and cosines."""
     waves = sinusoidal(*model.positions.shape).to(model.positions)
     return {

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.transformer import Affine, Layer, Norm, random_layer
+from attention_theory.memorization.transformer import Affine, Norm, TransformerLayer, random_layer
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
@@ -25,7 +25,7 @@ class VisionModel:
     embed: Affine
     class_token: Float[Tensor, " width"]
     positions: Float[Tensor, "tokens width"]
-    layer: Layer
+    layer: TransformerLayer
 
     def tokens(self, patches: Float[Tensor, "images patches values"]) -> Float[Tensor, "images tokens width"]:
         """The embedding layer's output, the class token first."""

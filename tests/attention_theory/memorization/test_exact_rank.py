@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features
 from attention_theory.memorization.exact_rank import (
     BASE,
     _derivative,
@@ -37,7 +37,7 @@ def test_features_are_those_of_the_layer_with_keys_times_ln_7(shared: bool) -> N
     """The fractions in Python's own whole numbers: as real numbers the layer's features, modulo the prime ours."""
     contexts, queries, keys, query_maps = small(shared)
     ours = exact_features(contexts, queries, keys, query_maps)
-    heads = Heads(keys.double() * math.log(BASE), query_maps.double())
+    heads = KeyQueryHeads(keys.double() * math.log(BASE), query_maps.double())
     layer = features(heads, Examples(contexts.double(), queries.double()))
     for t in range(10):
         tokens = (contexts if shared else contexts[t]).tolist()
@@ -85,7 +85,7 @@ def test_derivative_is_that_of_the_layer_by_automatic_differentiation(shared: bo
     examples = Examples(contexts.double(), queries.double())
 
     def outputs(keys: torch.Tensor, query_maps: torch.Tensor, readout: torch.Tensor) -> torch.Tensor:
-        return (features(Heads(math.log(BASE) * keys, query_maps), examples) @ readout).flatten()
+        return (features(KeyQueryHeads(math.log(BASE) * keys, query_maps), examples) @ readout).flatten()
 
     point = (keys.double(), query_maps.double(), readout.double())
     parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(*point)

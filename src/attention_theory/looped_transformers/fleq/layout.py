@@ -19,7 +19,7 @@ from attention_theory.looped_transformers.blocks.base import (
     scratch_columns,
 )
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, PointerMove
-from attention_theory.looped_transformers.fleq.one_head import Heads, rows_to_copy
+from attention_theory.looped_transformers.fleq.one_head import HeadSharing, rows_to_copy
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
@@ -56,12 +56,12 @@ class FleqLayout:
         instructions: int,
         blocks: Sequence[FunctionBlock],
         inverse_temperature: float,
-        heads: Heads = "one",
+        heads: HeadSharing = "one",
         pointers: bool = False,
         pointer_rows: int | None = None,
     ) -> None:
         require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
-        require(inverse_temperature=(inverse_temperature, 1e-6, None), heads=(heads, get_args(Heads)))
+        require(inverse_temperature=(inverse_temperature, 1e-6, None), heads=(heads, get_args(HeadSharing)))
         self.size, self.cells, self.blocks = size, cells, list(blocks)
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells

@@ -11,7 +11,7 @@ from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.validation import refuse_unless, require
 
 #: The places where the listing is wrong in print.
@@ -82,7 +82,7 @@ def listing_beside() -> list[tuple[str, str]]:
 
 
 def listing_program(
-    network: Network,
+    network: SigmoidNetwork,
     x: Float[Tensor, "points d"],
     y: Float[Tensor, " points"],
     rate: float,
@@ -146,7 +146,7 @@ def _updates(as_printed: bool) -> list[str]:
 
 
 def machine_program(
-    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
+    network: SigmoidNetwork, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
 ) -> FleqProgram:
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 
@@ -195,10 +195,10 @@ def machine_listing(hidden: int, points: int) -> str:
 
 def read_network(
     program: FleqProgram, memory: Float[Tensor, "cells d"], hidden: int | None = None, inputs: int | None = None
-) -> Network:
+) -> SigmoidNetwork:
     """The network in the memory of either program; hidden units and inputs fill the cells unless fewer are given."""
     by_rows = "w1t" in program.addresses
     w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1t" if by_rows else "w1", "b1", "w2", "b2"))
     if by_rows:
         w1, b1, w2 = w1.mT, b1.mT, w2.mT
-    return Network(w1[:hidden, :inputs], b1[:hidden, 0], w2[:hidden, 0], b2[0, 0])
+    return SigmoidNetwork(w1[:hidden, :inputs], b1[:hidden, 0], w2[:hidden, 0], b2[0, 0])

@@ -16,7 +16,7 @@ from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import Term, z3
 from attention_theory.memorization.attention import (
     Examples,
-    Heads,
+    KeyQueryHeads,
     Readout,
     features,
     matrix_form,
@@ -186,7 +186,7 @@ def certify_skip_layer() -> Certificate:
     )
 
 
-def _drawn_layer() -> tuple[Heads, Examples]:
+def _drawn_layer() -> tuple[KeyQueryHeads, Examples]:
     return random_heads(_HEADS, _WIDTH, _WIDTH, 0), sample_examples(3, _TOKENS, _WIDTH, shared=False, seed=1)
 
 

@@ -12,7 +12,7 @@ from attention_theory.certificates import Answer, Certificate, Control, algebra,
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import Term, z3
-from attention_theory.memorization.attention import Examples, Heads, features, random_heads
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features, random_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.general_position import (
     capacity_in_general_position,
@@ -64,12 +64,12 @@ def certify_rank_bound(heads: int, tokens: int) -> Certificate:
     )
 
 
-def _heads_with(logits: Float[Tensor, "heads tokens"], one: Examples) -> Heads:
+def _heads_with(logits: Float[Tensor, "heads tokens"], one: Examples) -> KeyQueryHeads:
     """Heads that have these logits at an example whose tokens are independent."""
     context, query = one.contexts[0], one.queries[0]
     carried = torch.linalg.pinv(context) @ logits.mT
     queries = torch.einsum("d,kh->hdk", query / query.square().sum(), carried)
-    return Heads(torch.eye(one.width, dtype=torch.float64).expand_as(queries), queries)
+    return KeyQueryHeads(torch.eye(one.width, dtype=torch.float64).expand_as(queries), queries)
 
 
 def _weights_of(values: Counterexample, names: Sequence[str], tokens: int) -> Float[Tensor, "heads tokens"]:
