@@ -17,7 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attention_theory.validation import require
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def matrix_operations(run: Callable[[], object]) -> int:
@@ -65,7 +65,7 @@ def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
     return statistics.median(taken)
 
 
-def timed(run: Callable[[], Result]) -> tuple[Result, float]:
+def timed(run: Callable[[], _Result]) -> tuple[_Result, float]:
     """What ``run()`` gives, and the CPU seconds of this one pass, without a pass to warm up."""
     start = time.process_time()
     result = run()

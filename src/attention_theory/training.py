@@ -16,11 +16,11 @@ from torch import Tensor
 from attention_theory.validation import require
 
 Parameters = dict[str, Tensor]
-Schedule = Literal["constant", "cosine"]
+_Schedule = Literal["constant", "cosine"]
 
 
 @dataclass(frozen=True)
-class Trained:
+class _Trained:
     """Stacked models after training.
 
     Attributes:
@@ -77,11 +77,11 @@ def train_many(
     start: Mapping[str, Tensor],
     steps: int,
     rate: float | Float[Tensor, " models"],
-    schedule: Schedule = "constant",
+    schedule: _Schedule = "constant",
     weight_decay: float = 0.0,
     betas: tuple[float, float] = (0.9, 0.999),
     record_every: int | None = None,
-) -> Trained:
+) -> _Trained:
     """Train stacked models by Adam (AdamW with ``weight_decay``), each by its own loss and learning rate.
 
     Args:
@@ -116,7 +116,7 @@ def train_many(
     history.append(final.clone())
     marks.append(steps)
     trained = {name: value.detach() for name, value in models.items()}
-    return Trained(trained, final, torch.stack(history), marks)
+    return _Trained(trained, final, torch.stack(history), marks)
 
 
 def _per_model(rate: float | Tensor, like: Tensor) -> float | Tensor:

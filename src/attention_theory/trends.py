@@ -67,23 +67,6 @@ def exponent(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " p
     return slope(_double(x).log(), _double(y).log())
 
 
-def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, " steps"]:
-    """The steps from one mean to the next, in standard errors of the step (at least three seeds).
-
-    Raises:
-        ParameterError: fewer than three seeds.
-    """
-    refuse_unless(values.shape[1] >= 3, f"values must have at least three seeds, got {values.shape[1]}")
-    return gain(values[:-1], values[1:])
-
-
-def gain(before: Float[Tensor, "... seeds"], after: Float[Tensor, "... seeds"]) -> Float[Tensor, "..."]:
-    """The difference of two means in standard errors; a spread of 0 counts as the smallest float."""
-    seeds = before.shape[-1]
-    error = ((before.var(dim=-1) + after.var(dim=-1)) / seeds).sqrt().clamp(min=torch.finfo(before.dtype).tiny ** 0.5)
-    return (after.mean(dim=-1) - before.mean(dim=-1)) / error
-
-
 def _double(values: Float[Tensor, " points"] | Sequence[float]) -> Float[Tensor, " points"]:
     return values.double() if isinstance(values, Tensor) else torch.tensor(values, dtype=torch.float64)
 

@@ -18,7 +18,7 @@ from attention_theory.validation import require
 
 _ZERO = 0  # the reserved cell that holds 0
 #: What the cell ``answer`` holds after the machine has halted.
-ANSWERS = {"accept": 1, "reject": -1}
+_ANSWERS = {"accept": 1, "reject": -1}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def subleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> Suble
     for state, name in enumerate(machine.states):
         if name in HALTING:
             labels[state, None] = len(drafts)
-            drafts.append((where[-ANSWERS[name]], answer, None))
+            drafts.append((where[-_ANSWERS[name]], answer, None))
             drafts.append((_ZERO, _ZERO, None))
     end, halting = len(drafts), {state for state, name in enumerate(machine.states) if name in HALTING}
 

@@ -8,15 +8,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.bigrams import Bigrams
+from attention_theory._subnormals import subnormals_as_zero
+from attention_theory.in_context_reasoning._bigrams import Bigrams
+from attention_theory.in_context_reasoning._places import Places
+from attention_theory.in_context_reasoning._scales import Kinds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
 from attention_theory.in_context_reasoning.model import LayerLogits, Weights, forward
-from attention_theory.in_context_reasoning.places import Places
-from attention_theory.in_context_reasoning.scales import Kinds
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Stack
 from attention_theory.randomness import Seed, generator
-from attention_theory.subnormals import subnormals_as_zero
 
 #: Sentences taken at once: what is worked out for so many stays near the processor.
 _CHUNK = 256

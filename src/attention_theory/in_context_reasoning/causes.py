@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.batches import fresh_batches
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.table_1 import Cells
 from attention_theory.in_context_reasoning.task import Sentences, Task

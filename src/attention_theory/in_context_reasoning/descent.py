@@ -104,7 +104,7 @@ def descend_noisy(
 
 
 @dataclass(frozen=True)
-class SampleFit:
+class _SampleFit:
     """What Algorithm 1 returns: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses (Eq. 7) at them."""
 
     alpha: float
@@ -120,7 +120,7 @@ def algorithm_1(
     rate: float,
     steps: int,
     form: Form = "correct",
-) -> SampleFit:
+) -> _SampleFit:
     """Train λ on M sentences with unknown α (Algorithm 1): γ from the labels' frequency, then descent on λ from 0.
 
     ``form="printed"`` adds ``α̂ γ̂`` to the loss where it must be taken away, and takes plain gradient steps, as the
@@ -145,7 +145,7 @@ def algorithm_1(
         plain = scales[-1] - rate * slope
         scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, rate))
     losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
-    return SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))
+    return _SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))
 
 
 def _sums_to_one(laws: Float[Tensor, "*triggers counts"]) -> bool:

@@ -15,7 +15,7 @@ from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.validation import Each, refuse_unless, require
 
 #: Steps of ``η`` times the gradient, of length ``η``, and of length ``η / sqrt(t + 1)``.
-Rule = Literal["plain", "normalised", "decreasing"]
+_Rule = Literal["plain", "normalised", "decreasing"]
 
 
 def descend_jointly(
@@ -24,7 +24,7 @@ def descend_jointly(
     rate: float,
     steps: int,
     others: int,
-    rule: Rule = "plain",
+    rule: _Rule = "plain",
     start: tuple[float, float] = (0.0, 0.0),
 ) -> Float[Tensor, "times 2"]:
     """(λ, γ) at t = 0, ..., T. It is computed in Python's floats, in which a step of two numbers is fastest.
@@ -37,7 +37,7 @@ def descend_jointly(
         ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None), law=(Each(law), 0.0, None))
-    require(alpha=(alpha, 0.0, 1.0), rule=(rule, get_args(Rule)))
+    require(alpha=(alpha, 0.0, 1.0), rule=(rule, get_args(_Rule)))
     refuse_unless(abs(law.sum().item() - 1) <= 1e-9, f"law must sum to 1, got {law.sum().item()}")
     counts = [(count, chance) for count, chance in enumerate(law.tolist(), start=1) if chance > 0]
     (scale, gamma), path = start, [start]

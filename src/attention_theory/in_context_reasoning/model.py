@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.embedding import Embedding
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.layers import attention_weights
 from attention_theory.validation import require
 

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import key_directions, reparameterised
 from attention_theory.in_context_reasoning.task import Task
 

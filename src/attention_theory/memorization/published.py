@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
-from attention_theory.data.checkpoints import read_configuration, read_weights
+from attention_theory.data._checkpoints import read_configuration, read_weights
 from attention_theory.memorization.language import PretrainedModel
 from attention_theory.memorization.transformer import Affine, Norm, TransformerLayer
 from attention_theory.memorization.vision import VisionModel

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from attention_theory.memorization._panel_gradients import gradients
 from attention_theory.memorization.panel import Panel, Start, forward, initial_weights, make_panel
-from attention_theory.memorization.panel_gradients import gradients
 from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters

@@ -10,7 +10,7 @@ from attention_theory.in_context_reasoning.certified import losses
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.descent import normalised_step
 from attention_theory.in_context_reasoning.joint import (
-    Rule,
+    _Rule,
     coin_divergence,
     descend_jointly,
     joint_excess,
@@ -26,7 +26,7 @@ def loss_of(point: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("rule", ["plain", "normalised", "decreasing"])
-def test_it_is_descent_on_the_noisy_loss(rule: Rule) -> None:
+def test_it_is_descent_on_the_noisy_loss(rule: _Rule) -> None:
     path = descend_jointly(LAW, 0.3, 0.2, 40, 9, rule, (0.5, -1.0))
     point = torch.tensor([0.5, -1.0], dtype=torch.float64)
     for step in range(40):

@@ -10,11 +10,11 @@ from attention_theory.memorization.attention import Examples, KeyQueryHeads, fea
 from attention_theory.memorization.exact_rank import (
     BASE,
     _derivative,
+    _rank_bound,
     _ranks_of_blocks,
     exact_features,
     exact_ranks,
     exact_self_attention,
-    rank_bound,
     reachable_dimensions,
 )
 from attention_theory.memorization.examples import integer_vectors, sample_examples
@@ -53,7 +53,7 @@ def test_features_are_those_of_the_layer_with_keys_times_ln_7(shared: bool) -> N
 @pytest.mark.parametrize(("H", "n", "d", "k"), [(3, 4, 6, 2), (4, 3, 5, 5), (2, 5, 4, 3), (3, 1, 4, 2), (2, 2, 2, 1)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_ranks_meet_their_bound_for_every_number_of_heads(H: int, n: int, d: int, k: int, shared: bool) -> None:
-    assert exact_ranks(H, n, d, k, shared, 5) == [rank_bound(h, n, d, shared) for h in range(1, H + 1)]
+    assert exact_ranks(H, n, d, k, shared, 5) == [_rank_bound(h, n, d, shared) for h in range(1, H + 1)]
 
 
 def test_a_duplicate_token_costs_one_for_each_head() -> None:

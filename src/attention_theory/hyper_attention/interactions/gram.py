@@ -27,7 +27,7 @@ _Array = TypeVar("_Array", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
-class Descent:
+class _Descent:
     """Layers after gradient descent, in one-hot coordinates, and the losses at the recorded steps (Section 7.1)."""
 
     score: Float[Tensor, "models size features"]
@@ -40,9 +40,9 @@ class Descent:
         """``C diag(w)``, the functional tensors (Corollary D.3)."""
         return self.score * self.value.unsqueeze(-2)
 
-    def to(self, device: torch.device | str) -> "Descent":
+    def to(self, device: torch.device | str) -> "_Descent":
         """The same layers and losses on another device."""
-        return Descent(self.score.to(device), self.value.to(device), self.losses.to(device), self.steps)
+        return _Descent(self.score.to(device), self.value.to(device), self.losses.to(device), self.steps)
 
 
 def gram_tensors(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "size size size"]:
@@ -86,7 +86,7 @@ def descend(
     steps: int,
     score: Float[Tensor, "models size features"] | None = None,
     record_every: int = 10,
-) -> Descent:
+) -> _Descent:
     """Gradient descent of many layers at once (Section 7.1), each to its own target, from ``C = 0`` unless given.
 
     Args:
@@ -117,7 +117,7 @@ def descend(
         score -= speed[:, 0, None, None] * by_score
         value -= speed[:, 1, None] * by_value
     losses.append(gram_loss(gram, score * value.unsqueeze(-2), target))
-    return Descent(score, value, torch.stack(losses), [*marks, steps])
+    return _Descent(score, value, torch.stack(losses), [*marks, steps])
 
 
 def _pull(gram: _Array, apart: _Array) -> _Array:

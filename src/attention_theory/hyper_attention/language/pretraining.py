@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attention_theory.data.token_files import Corpus
+from attention_theory.hyper_attention.language._stacked import StackedModels
 from attention_theory.hyper_attention.language.language_model import LanguageModel
-from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.randomness import generator
 from attention_theory.validation import refuse_unless, require, require_some
 
@@ -90,7 +90,7 @@ class Course:
         return math.exp(self.losses[-1])
 
 
-def pretrain(
+def _pretrain(
     kinds: Sequence[Sequence[LanguageModel]],
     corpus: Corpus,
     training: Training,
@@ -124,7 +124,7 @@ def pretrain(
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas, fused=True)
     held_out = corpus.validation.every_window(training.window, training.validation_windows)
-    marks, history = [0], [evaluate(stack, *held_out, training.micro_batch)]
+    marks, history = [0], [_evaluate(stack, *held_out, training.micro_batch)]
     for step in range(training.steps):
         for group in optimiser.param_groups:
             group["lr"] = training.rate_at(step)
@@ -138,7 +138,7 @@ def pretrain(
         optimiser.step()
         if (step + 1) % training.evaluate_every == 0 or step + 1 == training.steps:
             marks.append(step + 1)
-            history.append(evaluate(stack, *held_out, training.micro_batch))
+            history.append(_evaluate(stack, *held_out, training.micro_batch))
     means, last = torch.stack(history).mean(dim=-1).T.tolist(), history[-1].tolist()
     courses = [Course(marks, losses, by_place) for losses, by_place in zip(means, last, strict=True)]
     return [courses[start : start + len(seeds)] for start in range(0, len(courses), len(seeds))]
@@ -179,7 +179,7 @@ def train_table(
         [LanguageModel(vocabulary, window, width, attention, layers, seed) for seed in seeds]
         for attention in models.values()
     ]
-    return dict(zip(models, pretrain(kinds, corpus, training, seeds, device), strict=True))
+    return dict(zip(models, _pretrain(kinds, corpus, training, seeds, device), strict=True))
 
 
 def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
@@ -196,7 +196,7 @@ def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
 
 
 @torch.no_grad()
-def evaluate(
+def _evaluate(
     stack: StackedModels,
     inputs: Int[Tensor, "windows length"],
     targets: Int[Tensor, "windows length"],

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
+from attention_theory.linear_attention.experiments._moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.model.features import certificate_features, pairs

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attention_theory.listings import program_lines
+from attention_theory._listings import program_lines
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import Each, ParameterError, refuse_unless, require, require_some
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Int, Num
 from torch import Tensor
 
+from attention_theory.linear_attention.machines._universal_heads import BLOCK, EMIT, UniversalHeads
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.machines.turing import (
     MOVES,
@@ -17,7 +18,6 @@ from attention_theory.linear_attention.machines.turing import (
     Configurations,
     compare_with_simulator,
 )
-from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, UniversalHeads
 from attention_theory.linear_attention.model.rounding import read_letter
 from attention_theory.validation import require, require_shape
 

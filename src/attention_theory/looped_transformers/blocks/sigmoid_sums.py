@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.blocks.base import CLOSED
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
 from attention_theory.validation import FORMS, Form, refuse_unless, require

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust
 from attention_theory.certificates.certificate import Counterexample
+from attention_theory.looped_transformers.blocks._integers import integer_blocks
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.integers import integer_blocks
 from attention_theory.looped_transformers.compiler import code as ir
 from attention_theory.looped_transformers.compiler import fleq, subleq
 from attention_theory.looped_transformers.compiler.code import OPERATORS, RELATIONS, Code, Operator, Relation, wrap

@@ -12,12 +12,12 @@ from torch import Tensor
 from attention_theory.certificates import Answer, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers._forms import Forms
 from attention_theory.looped_transformers.certified.heads import WholeColumn, ask_blind, whole_column
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.forms import Forms
 from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer
 from attention_theory.validation import refuse_unless
 

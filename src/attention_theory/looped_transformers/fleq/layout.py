@@ -18,8 +18,8 @@ from attention_theory.looped_transformers.blocks.base import (
     FunctionBlock,
     scratch_columns,
 )
+from attention_theory.looped_transformers.fleq._one_head import HeadSharing, rows_to_copy
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, PointerMove
-from attention_theory.looped_transformers.fleq.one_head import HeadSharing, rows_to_copy
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.validation import refuse_unless, require

@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.looped_transformers.forms import Forms, printed_places
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.access import GATE
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import LoopedTransformer
+from attention_theory.looped_transformers.subleq._layers import subleq_layers
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
-from attention_theory.looped_transformers.subleq.layers import subleq_layers
 from attention_theory.validation import ParameterError, refuse_unless, require
 
 Depth = Literal[4, 5, 6, 7, 8, 9, 10]

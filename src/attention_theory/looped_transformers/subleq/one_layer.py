@@ -32,7 +32,7 @@ ROLES = (("a", False), ("a", True), ("b", False), ("b", True))
 PENDING = 0
 
 #: The addresses of a command: the instruction's b, the operands of the next in the order of :data:`ROLES`, its place.
-ADDRESSES = len(ROLES) + 2
+_ADDRESSES = len(ROLES) + 2
 
 
 class OneLayerMachine(SubleqMachine):
@@ -151,8 +151,8 @@ def _sign(positive: bool) -> float:
 
 def _layer(length: int, bits: int) -> Layer:
     rows = Rows(
-        command=ADDRESSES * length,  # of the scratchpad
-        following=ADDRESSES * length,  # of instructions
+        command=_ADDRESSES * length,  # of the scratchpad
+        following=_ADDRESSES * length,  # of instructions
         encoding=(len(ROLES) + 1) * length,  # a part for each role, and one for instructions
         memory=bits,
         buffer=bits,
@@ -180,7 +180,7 @@ def _head(layer: Layer, length: int) -> None:
     """
     rows = layer.rows
     codes = [rows["encoding"][part * length : (part + 1) * length] for part in range(len(ROLES) + 1)]
-    written, *asked = [rows["command"][part * length : (part + 1) * length] for part in range(ADDRESSES)]
+    written, *asked = [rows["command"][part * length : (part + 1) * length] for part in range(_ADDRESSES)]
     nothing = position_codes(1, length)[PENDING].tolist()
     keys, queries = list[Combination](), list[Combination]()
     for pending, code, pointer in zip(rows["pending"], codes, asked, strict=False):

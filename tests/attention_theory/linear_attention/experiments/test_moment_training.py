@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
+from attention_theory.linear_attention.experiments._moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.one_layer_students import students_start
 from attention_theory.linear_attention.experiments.run_data import batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks

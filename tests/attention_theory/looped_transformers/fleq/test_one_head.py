@@ -4,11 +4,11 @@ import torch
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq._one_head import rows_to_copy
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
-from attention_theory.looped_transformers.fleq.one_head import rows_to_copy
 from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.newton import newton_program

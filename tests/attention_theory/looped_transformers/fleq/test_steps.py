@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq._steps import _add_to_address, _route_to_block
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.steps import _add_to_address, _route_to_block
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
 
