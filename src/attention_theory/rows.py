@@ -93,7 +93,7 @@ def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> l
 
 
 def moves(source: Sequence[int], target: Sequence[int], weight: float = 1.0) -> list[tuple[Combination, int]]:
-    """What a value matrix does that adds ``weight`` times block ``source`` into block ``target``, row by row.
+    """The entries of a value matrix that adds ``weight`` times block ``source`` into block ``target``, row by row.
 
     Raises:
         ValueError: blocks of different lengths.

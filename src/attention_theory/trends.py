@@ -27,7 +27,7 @@ def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> f
 
 
 def line_of_the_mean(x: Float[Tensor, " points"], values: Float[Tensor, "points seeds"]) -> list[float]:
-    """How straight the mean over the seeds is: R² of its best line, as draws that give the estimate and its interval.
+    """Straightness of the mean over the seeds: R² of its best line, as draws that give the estimate and its interval.
 
     A single seed's line has the seed's scatter in it, which is no bend. The draws are the jackknife's pseudo-values: S
     times R² of all S seeds, less S - 1 times that without one of them.

@@ -1,4 +1,4 @@
-"""How much HyperAttention memorises: the rank of its features, exactly, in whole numbers (Bridge 3).
+"""Memorization capacity of HyperAttention: the rank of its features, exactly, in whole numbers (Bridge 3).
 
 A head of order ``s`` weighs the tuples of ``s - 1`` context tokens by a softmax of their scores with the query. Its
 values read the weighted mean of ``x_1 ⊗ ... ⊗ x_{s-1}``; the features of all heads side by side are the matrix

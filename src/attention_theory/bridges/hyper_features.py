@@ -1,4 +1,4 @@
-"""What linear HyperAttention of any order is linear in: a query times a sum over tuples of products (Bridge 2).
+"""Features in which linear HyperAttention is linear: a query times a sum over tuples of products (Bridge 2).
 
 A head of order ``s`` has a score tensor C with s axes and value tensors W_a with ``s - 1``. Its output
 

@@ -16,7 +16,7 @@ from attention_theory.validation import require, require_some
 
 @dataclass(frozen=True)
 class _HyperModel:
-    """What the regression has learned: a function of query and tokens, and where the data determine it.
+    """The function that the regression has learned, a function of query and tokens, and where the data determine it.
 
     Attributes:
         queries, tokens: the samples.
@@ -42,7 +42,7 @@ class _HyperModel:
         tokens: Float[Tensor, "inputs _tokens width"],
         rtol: float = 1e-9,
     ) -> Bool[Tensor, " inputs"]:
-        """Where all minimisers agree: the features of the input lie in the span of those of the samples."""
+        """Inputs at which all minimisers agree: their features lie in the span of those of the samples."""
         own = torch.stack(
             [
                 hyper_kernel(q[None], z[None], q[None], z[None], self.order, self.sum_over)[0, 0]

@@ -92,7 +92,7 @@ _Draft = tuple[int, int, _Target]
 
 
 def _block(machine: Machine, state: int, place: int, cell: int, where: Mapping[int, int]) -> list[_Draft]:
-    """What is done at one state and cell: tests of the letter, then for every letter what its rule says."""
+    """The instructions for one state and cell: tests of the letter, then for every letter what its rule says."""
     letters = len(machine.letters)
     tests: list[_Draft] = []
     rules: list[list[_Draft]] = []

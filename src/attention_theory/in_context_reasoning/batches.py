@@ -74,7 +74,7 @@ class Shared:
         return Places.sort(self.tokens, self._task.tokens)
 
     def order(self, rows: Int[Tensor, " picked"]) -> tuple[Tensor, Tensor]:
-        """What :meth:`Places.sort` gives of some sentences of a single set; all are sorted once."""
+        """The result of :meth:`Places.sort` for some sentences of a single set; all are sorted once."""
         positions, counts = self._order
         return positions.index_select(0, rows), counts.index_select(0, rows)
 

@@ -105,7 +105,7 @@ def descend_noisy(
 
 @dataclass(frozen=True)
 class _SampleFit:
-    """What Algorithm 1 returns: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses (Eq. 7) at them."""
+    """Result of Algorithm 1: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses (Eq. 7) at them."""
 
     alpha: float
     gamma: float

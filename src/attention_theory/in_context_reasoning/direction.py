@@ -1,4 +1,4 @@
-"""Where descent on W alone points: the instance of Appendix A.4 behind Theorem 3.4.
+"""Direction of descent on W alone: the instance of Appendix A.4 behind Theorem 3.4.
 
 All its sentences end in the same two words, so ``x_H = E(q) + Ẽ(□)`` is one fixed vector and every gradient is
 ``x_H v^T``. From ``W_0 = 0`` the matrix stays ``W = x_H v^T``: descent on W is descent on v, and

@@ -1,4 +1,4 @@
-"""What M labels tell about α, and the bounds that follow: Lemma C.2, Theorems 4.3 and 4.5, condition (8)."""
+"""Estimates of α from M labels, and the bounds that follow: Lemma C.2, Theorems 4.3 and 4.5, condition (8)."""
 
 import math
 from collections.abc import Callable

@@ -82,12 +82,12 @@ class History:
         return History(runs, self.steps, {name: values[:, kept] for name, values in self.values.items()})
 
     def end(self, measure: str, name: str, noise: float, rate: float) -> float:
-        """Where a measure ends: its mean over the last quarter of the records, which steadies the steps' jitter."""
+        """Final value of a measure: its mean over the last quarter of the records, which steadies the steps' jitter."""
         series = self.of(measure, name, noise, rate)
         return series[-max(1, len(series) // 4) :].mean().item()
 
     def fraction_left(self, measure: str, name: str, noise: float, rate: float, outputs: int = 4) -> float:
-        """How much is left at the end of the way from the plateau, 1, down to the target, 0.
+        """The fraction left at the end of the way from the plateau, 1, down to the target, 0.
 
         The plateau is the loss of a model that knows which words are outputs and not which of them it is,
         ``(1 - α) ln |O|`` above the target, which is the Bayes risk.

@@ -1,4 +1,4 @@
-"""Where descent on W alone points with label noise: the instance of Appendix A.4 with a second bigram, (q, τ).
+"""Direction of descent on W alone with label noise: the instance of Appendix A.4 with a second bigram, (q, τ).
 
 V is the identity and F that of Lemma 4.1. All sentences end in □ q, so it is enough to follow ``w = W^T x_H``, in which
 all logits are linear. The label is τ with probability α, else y. Descent makes the odds of the two those of the label,

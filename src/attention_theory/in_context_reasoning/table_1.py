@@ -62,7 +62,7 @@ PRINTED = {
 def _reaches(
     history: History, name: str, levels: Sequence[float], rates: Sequence[float], fraction: float
 ) -> tuple[bool, bool]:
-    """Whether a model's population loss ends near its target, and its unseen loss as near to its population loss.
+    """Test whether a model's population loss ends near its target, and its unseen loss as near to its population loss.
 
     Near is within ``fraction`` of the gap between the target and a model that does not know the output
     (:func:`gap_to_bayes`). At each noise level the rate with the lower population loss counts, since the paper reports

@@ -219,7 +219,7 @@ def parameter_count(
 def memorises(
     outputs: Float[Tensor, "examples outputs"], labels: Float[Tensor, "examples outputs"], within: float = 1e-10
 ) -> bool:
-    """Whether every label is met, up to rounding (Section 3).
+    """Test whether every label is met, up to rounding (Section 3).
 
     Raises:
         ParameterError: outputs of another shape than the labels, or none.

@@ -35,7 +35,7 @@ def kruskal_rank(vectors: Int[Tensor, "vectors width"], most: int | None = None)
 
 
 def is_in_general_position(vectors: Int[Tensor, "vectors width"]) -> bool:
-    """Whether the Kruskal rank is as large as the width allows (Definition 2)."""
+    """Test whether the Kruskal rank is as large as the width allows (Definition 2)."""
     return kruskal_rank(vectors) == vectors.shape[1]
 
 
@@ -186,7 +186,7 @@ def _tolerance(gram: Float[Tensor, "draws rows rows"], width: int) -> Float[Tens
 
 
 def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tensor, " draws"]) -> Int[Tensor, " draws"]:
-    """How many of the first rows have all their eigenvalues above the tolerance: a factorisation stops after them."""
+    """Number of the first rows that have all eigenvalues above the tolerance: a factorisation stops after them."""
     shift = tolerance[:, None, None] * torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
     stopped = torch.linalg.cholesky_ex(gram - shift).info.cpu().long()
     return torch.where(stopped == 0, stopped + gram.shape[1], stopped - 1)

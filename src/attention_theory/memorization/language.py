@@ -88,7 +88,7 @@ class PretrainedModel:
     def independent_contexts(
         self, numbers: Int[Tensor, "texts tokens"], depth: int, chunk: int = 8
     ) -> Bool[Tensor, " texts"]:
-        """Whether the context of each text has full rank, in the precision of the weights (Assumption 2)."""
+        """Test whether the context of each text has full rank, in the precision of the weights (Assumption 2)."""
         ranks = [torch.linalg.matrix_rank(self.contexts(part, depth)) for part in numbers.split(chunk)]
         return torch.cat(ranks) == numbers.shape[1]
 

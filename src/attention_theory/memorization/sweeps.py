@@ -31,7 +31,7 @@ def sweep(
     seed: int = 0,
     start: Start = "fan-in",
 ) -> Float[Tensor, "points seeds"]:
-    """How well models memorise at every point, on the labels of the last epoch.
+    """Score how well models memorise at every point, on the labels of the last epoch.
 
     Points that take equally many steps are trained side by side, as one program, in the order of their heads: models
     with equally many are multiplied together.

@@ -132,7 +132,8 @@ def value_heads(size: int, form: Form = "correct") -> list[CoupledHead]:
 
 
 def diagonal_residual(size: int) -> float:
-    """How far ``I{x_i - x_j = y_i - y_j}``, modulo the size, is from bilinear in one-hots of x and y side by side.
+    """Measure how far ``I{x_i - x_j = y_i - y_j}``, modulo the size, is from bilinear in one-hots of x and y side by
+    side.
 
     The squared size of what the best bilinear form misses, as a fraction of the whole. It is not 0, so the diagonal
     needs a separate one-hot, which Appendix F.1 does not give it.

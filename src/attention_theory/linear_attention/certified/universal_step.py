@@ -34,7 +34,7 @@ SHIFTS = {LEFT: -1, RIGHT: 1, STAY: 0}
 
 @dataclass(frozen=True)
 class _Situation:
-    """What a prompt holds, as polynomials.
+    """The contents of a prompt, as polynomials.
 
     Attributes:
         letters: by cell and letter, 1 where the cell holds the letter.
@@ -206,7 +206,7 @@ def certify_step(machine: CompactMachine) -> Certificate:
 
 
 def ask_prompt(machine: CompactMachine) -> Answer:
-    """Whether ``embed`` writes each choice apart from the others, as :meth:`Inputs.prompt` takes it.
+    """Ask whether ``embed`` writes each choice apart from the others, as :meth:`Inputs.prompt` takes it.
 
     Asked for all words with all pairs of choices: a choice changes the prompt by the same entries whatever the other
     is. The changes are those of :class:`Prompts`, so that both write the same prompt.

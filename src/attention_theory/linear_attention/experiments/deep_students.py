@@ -238,7 +238,7 @@ def _gaussian(
 
 
 def parameters_each(models: Parameters) -> int:
-    """How many numbers each model of a stack has."""
+    """Number of parameters of each model of a stack."""
     return sum(value[0].numel() for value in models.values())
 
 

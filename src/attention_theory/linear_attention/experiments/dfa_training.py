@@ -1,4 +1,4 @@
-"""How many examples a decoder needs to execute automata that it has not seen (Figure 3).
+"""Number of examples that a decoder needs to execute unseen automata (Figure 3).
 
 The tables of all automata of a size are dealt into three kinds: half of them are for training, a quarter tells when to
 stop, and with the last quarter the result is measured. No table is of two kinds.
@@ -57,7 +57,7 @@ class _Reached:
 
 @dataclass(frozen=True)
 class DecoderTraining:
-    """How decoders are trained, the same at every size of the automata.
+    """Training settings of decoders, the same at every size of the automata.
 
     Attributes:
         batch: strings in a step.
@@ -277,7 +277,7 @@ def _part(model: Decoders, places: list[int]) -> Decoders:
 def _right(
     model: Decoders, strings: Int[Tensor, "runs count length"], history: int
 ) -> Bool[Tensor, "runs count history"]:
-    """Which tokens of the histories are predicted, each from the true tokens before it."""
+    """Mask of the tokens of the histories that are predicted, each from the true tokens before it."""
     parts = strings.split(_AT_ONCE, dim=1)
     found = torch.cat([model(part[..., :-1], history).argmax(dim=-1) for part in parts], dim=1)
     return found == strings[..., -history:]

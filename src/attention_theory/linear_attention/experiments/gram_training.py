@@ -131,7 +131,7 @@ def _fold_back(
 def _places(
     width: int, device: torch.device
 ) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " unequal"], Int[Tensor, " width_squared"]]:
-    """Where (j, k) of every pair stands among all d² orders, where (k, j) of the unequal ones, and the pair of each."""
+    """Positions of (j, k) of every pair among all d² orders, of (k, j) of the unequal ones, and the pair of each."""
     j, k = pairs(width, device)
     pair = torch.empty(width, width, dtype=torch.int64, device=device)
     pair[j, k] = pair[k, j] = torch.arange(len(j), device=device)

@@ -31,7 +31,7 @@ class IdentifiabilityCertificate:
 
     @property
     def holds(self) -> bool:
-        """Whether λ_min > 0: all empirical risk minimisers on realizable data are then one function."""
+        """Test whether λ_min > 0: all empirical risk minimisers on realizable data are then one function."""
         return self.nullity == 0
 
     @property

@@ -25,7 +25,7 @@ OUTSIDE = 1e-9
 
 @dataclass(frozen=True)
 class _LearnedExecution:
-    """How a learned model does on runs that were not in its data.
+    """Scores of a learned model on runs that were not in its data.
 
     Attributes:
         tokens: what it wrote on, each output rounded before it became a token.

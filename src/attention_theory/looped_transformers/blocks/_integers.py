@@ -50,7 +50,7 @@ def integer_blocks(bits: int) -> list[FunctionBlock]:
 
 
 def integer_function(name: str, bits: int) -> Callable[[Any, Any], Any]:
-    """What a block computes, of integers or of tensors of them."""
+    """The function that a block computes, of integers or of tensors of them."""
     function, half = FUNCTIONS[name], 2 ** (bits - 1)
     return function if name in _COMPARISONS else lambda a, b: (function(a, b) + half) % (2 * half) - half
 

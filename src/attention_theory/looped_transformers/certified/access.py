@@ -75,7 +75,7 @@ def _certify(layer: Layer, bits: int, kind: str, other: Layer, broken: str, most
 
 
 def _ask_scores(layer: Layer, bits: int) -> Answer:
-    """Whether scratchpad and target see each other and themselves, all others themselves, with scores 2 apart."""
+    """Ask whether scratchpad and target see each other and themselves, all others themselves, with scores 2 apart."""
     head, codes = layer.dense.heads[0], position_codes(2**bits, bits)
     cells = torch.zeros(len(codes), layer.rows.size, dtype=torch.float64)
     layer.rows.of(cells, "encoding")[:] = codes
@@ -104,7 +104,7 @@ def _ask_blind(layer: Layer) -> Answer:
 
 
 def _ask_data(layer: Layer, kind: str, most: float) -> Answer:
-    """What the head fetches and the units make of it: the scratchpad, its target and another column, all rows."""
+    """The data that the head fetches and the units change: the scratchpad, its target and another column, all rows."""
     rows, head = layer.rows, layer.dense.heads[0]
     kept, scratch, other = (_data(name) for name in ("memory", "scratch", "other"))
     empty = {"scratchpad": ("memory", "encoding", "buffer"), "target": ("scratch", "pointer", "buffer", "indicator")}

@@ -120,7 +120,7 @@ def certify_adder_noise(layer: Layer) -> Certificate:
 
 
 def _ask_noise(layer: Layer, factor: int) -> Answer:
-    """Whether an error of the sum moves each bit by at most so many times itself."""
+    """Ask whether an error of the sum moves each bit by at most so many times itself."""
     (h, first, second), off = z3.Ints("h A B"), z3.Real("off")
     exact, noisy = _total(layer, h, first, second), _total(layer, h, first + off, second)
     moved, most = noisy - exact, factor * z3.If(off > 0, off, -off)
@@ -130,7 +130,7 @@ def _ask_noise(layer: Layer, factor: int) -> Answer:
 
 
 def ask_adder(layer: Layer, sign: int = 1) -> Answer:
-    """Whether the units of a bit give ±1 for the bit of ``A + B`` whose value is h, for every power of two h.
+    """Ask whether the units of a bit give ±1 for the bit of ``A + B`` whose value is h, for every power of two h.
 
     Args:
         layer: of :func:`adder_layer`.

@@ -54,7 +54,7 @@ def certify_bits_flag(most: int = 48) -> Certificate:
 
 
 def ask_bits_flag(form: Form, most: int, wrong: bool = False) -> Answer:
-    """Whether the flag is right, with the length, the number of bits that are +1 and the last bit as variables.
+    """Ask whether the flag is right, with the length, the number of bits that are +1 and the last bit as variables.
 
     Args:
         form: of the constant.

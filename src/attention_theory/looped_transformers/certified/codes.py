@@ -133,7 +133,7 @@ def _fetch(codes: Tensor, target: int, data: Tensor, inverse_temperature: float)
 
 
 def _ask_copy(codes: Tensor, place: int, most: float = 1.0) -> Answer:
-    """Whether twice the weight of all columns but one is within both bounds, for ``exp(-λ)`` up to ``most``."""
+    """Ask whether twice the weight of all columns but one is within both bounds, for ``exp(-λ)`` up to ``most``."""
     bits = codes.shape[1]
     y = z3.Real("y")
     powers = (bits - codes @ codes[place]).tolist()

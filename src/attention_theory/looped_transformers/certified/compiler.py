@@ -74,7 +74,7 @@ def _python(sign: Operator | Relation, a: int, b: int, bits: int) -> int:
 def _result(
     sign: Operator | Relation, a: Int[Tensor, " n"], b: Int[Tensor, " n"], bits: int, run_of: _Run
 ) -> Int[Tensor, " n"]:
-    """What the compiled code leaves in its target; a relation leaves 1 or 0."""
+    """The value that the compiled code leaves in its target; a relation leaves 1 or 0."""
     compared: list[ir.Instruction] = [
         ir.Copy("d", 1, 1),
         ir.Branch("a", sign, "b", "end", 1),  # type: ignore[arg-type]

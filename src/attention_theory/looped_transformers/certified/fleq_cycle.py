@@ -105,6 +105,6 @@ def _block_layers(machine: FleqMachine) -> list[DenseLayer]:
 
 
 def _written(layer: DenseLayer) -> Tensor:
-    """Whether a layer adds anything to a row, for each of them."""
+    """Test whether a layer adds anything to a row, for each of them."""
     matrices = [layer.w2, layer.b2[:, None], *(head.value for head in layer.heads)]
     return torch.stack([matrix.ne(0).any(dim=1) for matrix in matrices]).any(dim=0)

@@ -72,7 +72,7 @@ def variables_of(name: str, rows: Sequence[int]) -> dict[int, Term]:
 
 
 def ask_found(layout: FleqLayout, head: DenseHead, pointer: str) -> list[Answer]:
-    """Whether a pointer finds the cell of its address by scores 2 apart, which depend on nothing but addresses."""
+    """Ask whether a pointer finds the cell of its address by scores 2 apart, which depend on nothing but addresses."""
     rows, size = layout.rows, len(layout.codes)
     asking, cells = (torch.zeros(size, rows.size, dtype=torch.float64) for _ in range(2))
     rows.of(asking, pointer)[:], rows.of(cells, "address")[:] = layout.codes, layout.codes

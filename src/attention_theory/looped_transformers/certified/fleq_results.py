@@ -63,7 +63,7 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
 
 
 def ask_meeting(machine: FleqMachine) -> list[Answer]:
-    """Whether a cell and a result with its address have the largest score for each other, and all else 2 less.
+    """Ask whether a cell and a result with its address have the largest score for each other, and all else 2 less.
 
     Scores depend on nothing but these addresses.
     """

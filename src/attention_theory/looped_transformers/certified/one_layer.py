@@ -25,7 +25,7 @@ from attention_theory.validation import refuse_unless, require
 
 @dataclass(frozen=True)
 class Case:
-    """Which operands are the pending result, and the other cases to distinguish.
+    """A case: which operands are the pending result, and the other distinctions.
 
     Attributes:
         jumps: the flag from the cycle before.
@@ -139,7 +139,7 @@ def _columns(machine: OneLayerMachine, words: Words, case: Case, forwarded: bool
 
 
 def ask_case(machine: OneLayerMachine, case: Case, inverse_temperature: float | None = None) -> Answer:
-    """Whether a cycle is right in a case: with a hard maximum, and with a softmax where a temperature is given."""
+    """Ask whether a cycle is right in a case: with a hard maximum, and with a softmax where a temperature is given."""
     followed: list[Stage] = []
     exact = ask_scene(machine, scene(machine, case), followed)
     if inverse_temperature is None:

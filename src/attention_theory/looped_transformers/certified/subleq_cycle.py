@@ -213,7 +213,7 @@ def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True, watched
 
 
 def ask_scene(machine: SubleqMachine, now: Scene, watched: list[Stage] | None = None) -> Answer:
-    """Whether one cycle makes of the columns before an instruction those after it.
+    """Ask whether one cycle makes of the columns before an instruction those after it.
 
     Args:
         machine: whose cycle it is.

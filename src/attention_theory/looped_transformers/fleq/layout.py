@@ -1,4 +1,4 @@
-"""Where everything lies in the input of the FLEQ transformer (Figures 5 and 7, Eq. 8): rows by name, columns by kind.
+"""Layout of the input of the FLEQ transformer (Figures 5 and 7, Eq. 8): rows by name, columns by kind.
 
 Columns: scratchpad, memory cells, instructions, counted from 0; a column's address is its number in ±1 bits, least
 significant first. The scratchpad and the rest have separate address rows, zero in the other's columns.

@@ -212,7 +212,7 @@ class LoopedTransformer:
         return LoopedModule((layer.module() for layer in self.dense), self.rows.size, inverse_temperature, rule)
 
     def same_weights(self, other: "LoopedTransformer") -> bool:
-        """Whether all matrices of two machines are equal bit for bit."""
+        """Test whether all matrices of two machines are equal bit for bit."""
         ours, theirs = list(self._matrices()), list(other._matrices())
         return len(ours) == len(theirs) and all(map(torch.equal, ours, theirs))
 

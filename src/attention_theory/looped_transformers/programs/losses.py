@@ -103,7 +103,7 @@ class Loss:
         rate: float,
         slope: float = 1e-7,
     ) -> float:
-        """How far the machine's weights can be from the plain ones, for descent point after point.
+        """Bound on the distance of the machine's weights from the plain ones, for descent point after point.
 
         An error of w becomes at most max(1, rate curvature |x|² - 1) times as large in a step. The step adds |x| rate
         times the error of f', and the errors of three products, c z²/2 + rounding / c for an entry z.
@@ -159,7 +159,7 @@ def smooth_huber_sigmoids(terms: int, steepness: float = 2.0) -> SigmoidSum:
 
 
 def smooth_huber_by_rounds(rounds: int, largest: float) -> Derivative:
-    """What the inner loop makes of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
+    """The inner loop's approximation of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
 
     Args:
         rounds: of the loop, at least 1.

@@ -28,7 +28,7 @@ _Matrix = Any  # of balls
 def certify_independent(
     model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depths: Sequence[int] = (1,)
 ) -> dict[int, Certificate]:
-    """Whether after so many layers the queries of all texts are independent, and the tokens of each text.
+    """Ask whether after so many layers the queries of all texts are independent, and the tokens of each text.
 
     The control gives the first text twice.
 
@@ -66,7 +66,7 @@ def _difference(
 
 
 def certify_queries(model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depth: int) -> Answer:
-    """Whether after ``depth`` layers the queries of all texts are independent.
+    """Ask whether after ``depth`` layers the queries of all texts are independent.
 
     Raises:
         ParameterError: no layer, or more than the model has.

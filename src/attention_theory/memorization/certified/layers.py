@@ -104,7 +104,7 @@ def _solved(heads: int, width: int, outputs: int, values: int) -> Readout:
 def _meets_labels(
     readout: Readout, heads: int, values: int, shift: Callable[[Tensor, Tensor], Tensor] | None = None
 ) -> Answer:
-    """Whether ``W_D^T (W_O^T p + e)`` is the label where the sum of the heads' values is what ``shift`` requires.
+    """Test whether ``W_D^T (W_O^T p + e)`` is the label where the sum of the heads' values is what ``shift`` requires.
 
     Args:
         shift: from labels and queries to the sum that is required; without it there is no skip connection and no query.

@@ -168,7 +168,7 @@ def certify_narrow_contexts(heads: int, tokens: int, width: int, count: int) -> 
 
 
 def _in_general_position(examples: Examples) -> Answer:
-    """Whether every ``width`` of the tokens and queries are independent, by their determinants."""
+    """Test whether every ``width`` of the tokens and queries are independent, by their determinants."""
     vectors = torch.cat([examples.context_of_each.flatten(0, 1), examples.queries])
     subsets = torch.combinations(torch.arange(len(vectors)), vectors.shape[1])
 
@@ -185,7 +185,7 @@ def _is_softmax(weights: Sequence[Term]) -> Term:
 
 
 def _same_averages(examples: Examples, entries: range, softmax: bool = False) -> Answer:
-    """Whether two heads' averages of the tokens agree in some entries, for all weights that sum to 1.
+    """Test whether two heads' averages of the tokens agree in some entries, for all weights that sum to 1.
 
     Args:
         softmax: for those alone that softmax can give, which are above 0.
