@@ -76,7 +76,7 @@ def ask_tangent() -> Answer:
 
 
 def ask_slope(below: bool = False) -> Answer:
-    """Ask whether :func:`.noisy_slope` is below 0 for all counts above 0; or, ``below`` 0, at those of :data:`OTHERS`."""
+    """Ask whether :func:`.noisy_slope` is below 0 for all counts above 0; or, ``below``, at those of :data:`OTHERS`."""
     ranges = [*(TERMS[name] > 0 for name in "XmC"), TERMS["G"] >= 0]
     if below:
         ranges = [TERMS["X"] > 0, TERMS["m"] == OTHERS, TERMS["C"] < 0, TERMS["G"] > 0]
