@@ -160,9 +160,9 @@ kinds = {free_v: ("-", "F fixed"), free_f: ("--", "V fixed"), both_fixed: (":", 
 for axis, group in ((left, models), (right, at_fast_rate)):
     for run in group:
         style, words = kinds[run.variant.name]
-        mean = curves("separated", run.variant.name, run.noise, run.rate).mean(dim=0)
+        mean = curves("separated", run.variant.name, run.noise, run.lr).mean(dim=0)
         axis.plot(histories[0].steps, mean, style, label=f"{words}, α = {run.noise}")
-    axis.set(xlabel="step", title=f"η = {group[0].rate}")
+    axis.set(xlabel="step", title=f"η = {group[0].lr}")
     axis.legend(fontsize=8)
 left.set(ylabel="fraction separated")
 show.figure(

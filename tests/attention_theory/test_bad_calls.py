@@ -252,7 +252,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: flow_limit(ones(3, 2), -ones(2))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 3))),
     ("length", lambda: certify_unseen_direction(4, 4)),
-    ("rates", lambda: descend_many(ones(2, 2, 2), ones(2, 2, 2), ones(2, 2), [(0.1, 0.1)], 15)),
+    ("lrs", lambda: descend_many(ones(2, 2, 2), ones(2, 2, 2), ones(2, 2), [(0.1, 0.1)], 15)),
     ("kinds", lambda: _pretrain([], CORPUS, TRAINING, [0])),
     ("seeds", lambda: _pretrain([[language_model()]], CORPUS, TRAINING, [0, 1])),
     ("others", lambda: gaps([COURSE], [COURSE] * 2)),

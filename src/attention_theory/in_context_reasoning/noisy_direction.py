@@ -78,13 +78,13 @@ class _NoisyInstance:
         divergence = (self.alpha * shift.expm1()).log1p() - self.alpha * shift
         return (divergence + torch.nn.functional.softplus(missed - both)).mean(dim=-1)
 
-    def descend(self, rate: float, steps: int) -> Float[Tensor, "times codes"]:
+    def descend(self, lr: float, steps: int) -> Float[Tensor, "times codes"]:
         """w at t = 0, ..., T by gradient descent on the expected loss of trained outputs, from 0.
 
         Raises:
             ParameterError: a negative rate, or no step.
         """
-        require(rate=(rate, 0.0, None), steps=(steps, 1, None))
+        require(lr=(lr, 0.0, None), steps=(steps, 1, None))
         noise, others = (rows[0] for rows in self.margins())
         path = [torch.zeros(2 * self.tokens, dtype=torch.float64)]
         for _ in range(steps):
@@ -92,7 +92,7 @@ class _NoisyInstance:
             at_noise = (noise @ path[-1] + odds(self.alpha))[:, None]
             chances = torch.cat([zero, at_noise, -others @ path[-1]], dim=1).softmax(dim=1)
             slope = (chances[:, 1] - self.alpha) @ noise - torch.einsum("sj,sjc->c", chances[:, 2:], others)
-            path.append(path[-1] - rate * slope / len(noise))
+            path.append(path[-1] - lr * slope / len(noise))
         return torch.stack(path)
 
     def hard_margin(self) -> Float[Tensor, " codes"]:

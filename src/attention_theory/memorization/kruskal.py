@@ -192,13 +192,13 @@ def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tenso
     return torch.where(stopped == 0, stopped + gram.shape[1], stopped - 1)
 
 
-def largest_satisfied(prefixes: Int[Tensor, " draws"], share: float = 0.99) -> int:
-    """The largest k at which at least ``share`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
+def largest_satisfied(prefixes: Int[Tensor, " draws"], fraction: float = 0.99) -> int:
+    """Largest k at which at least ``fraction`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
 
     Raises:
         ParameterError: no draw; a share outside 0 to 1.
     """
-    require(share=(share, 0.0, 1.0))
+    require(fraction=(fraction, 0.0, 1.0))
     require_some(prefixes=prefixes)
-    allowed = int((1 - share) * len(prefixes) + 1e-9)  # draws that may fail
+    allowed = int((1 - fraction) * len(prefixes) + 1e-9)  # draws that may fail
     return int(prefixes.sort().values[min(allowed, len(prefixes) - 1)])

@@ -82,7 +82,7 @@ def descend(
     gram: Float[Tensor, "size features features"],
     target: Float[Tensor, "models size features"],
     value: Float[Tensor, "models features"],
-    rates: Sequence[tuple[float, float]],
+    lrs: Sequence[tuple[float, float]],
     steps: int,
     score: Float[Tensor, "models size features"] | None = None,
     record_every: int = 10,
@@ -93,7 +93,7 @@ def descend(
         gram: of the training sequences.
         target: the functional tensor of each model's task.
         value: w at the start, one row a model.
-        rates: the step sizes of C and of w, for each model.
+        lrs: the step sizes of C and of w, for each model.
         steps: the number of steps.
         score: C at the start.
         record_every: keep the losses every so many steps.
@@ -102,10 +102,8 @@ def descend(
         ParameterError: no steps, or not one pair of rates a model.
     """
     require(steps=(steps, 1, None), record_every=(record_every, 1, None))
-    refuse_unless(
-        len(rates) == len(value), f"rates must be a pair for each model, got {len(rates)} for {len(value)} models"
-    )
-    speed = torch.tensor(rates, dtype=gram.dtype, device=gram.device)
+    refuse_unless(len(lrs) == len(value), f"lrs must be a pair for each model, got {len(lrs)} for {len(value)} models")
+    speed = torch.tensor(lrs, dtype=gram.dtype, device=gram.device)
     score = torch.zeros_like(target) if score is None else score.clone()
     value = value.clone()
     losses, marks = [], []

@@ -25,7 +25,7 @@ class Training:
         steps: gradient steps.
         batch: sequences in a step.
         window: tokens in a sequence.
-        rate: the largest learning rate; the last is a tenth of it.
+        lr: the largest learning rate; the last is a tenth of it.
         warm_up: steps over which the rate rises from 0.
         micro_batch: sequences of each model held at once; the gradients of a step are summed over them.
         evaluate_every: steps between two validations.
@@ -42,7 +42,7 @@ class Training:
     steps: int
     batch: int
     window: int
-    rate: float
+    lr: float
     warm_up: int
     micro_batch: int
     evaluate_every: int
@@ -56,7 +56,7 @@ class Training:
             steps=(self.steps, 1, None),
             batch=(self.batch, 1, None),
             window=(self.window, 1, None),
-            rate=(self.rate, 0.0, None),
+            lr=(self.lr, 0.0, None),
             evaluate_every=(self.evaluate_every, 1, None),
             validation_windows=(self.validation_windows, 1, None),
         )
@@ -65,9 +65,9 @@ class Training:
     def rate_at(self, step: int) -> float:
         """Linear up to the largest rate, then half a cosine down to a tenth of it at the last step (Table 1)."""
         if step < self.warm_up:
-            return self.rate * (step + 1) / self.warm_up
+            return self.lr * (step + 1) / self.warm_up
         share = (step - self.warm_up) / max(1, self.steps - 1 - self.warm_up)
-        return self.rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * share)))
+        return self.lr * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * share)))
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _pretrain(
     stack = StackedModels(kinds).to(device)
     matrices, vectors = stack.decayed()
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas, fused=True)
+    optimiser = torch.optim.AdamW(groups, lr=training.lr, betas=training.betas, fused=True)
     held_out = corpus.validation.every_window(training.window, training.validation_windows)
     marks, history = [0], [_evaluate(stack, *held_out, training.micro_batch)]
     for step in range(training.steps):
@@ -236,18 +236,18 @@ def unigram_loss(corpus: Corpus) -> float:
     return (sum(losses) / len(corpus.validation)).item()  # type: ignore[union-attr]
 
 
-def bigram_loss(corpus: Corpus, share: float = 0.05) -> float:
+def bigram_loss(corpus: Corpus, pseudo_count: float = 0.05) -> float:
     """Nats a token for a table that counts how often each token follows each other one: no layer, nothing learned.
 
-    A token has been seen ``share`` times after every token before counting begins. A model without attention sees one
-    token, so it cannot do much better: a baseline for Tables 1 and 2.
+    Each count begins at ``pseudo_count``. A model without attention sees one token, so it cannot do much better: a
+    baseline for Tables 1 and 2.
 
     Raises:
-        ParameterError: a share that is not positive.
+        ParameterError: a pseudo-count that is not positive.
     """
-    require(share=(share, 1e-12, None))
+    require(pseudo_count=(pseudo_count, 1e-12, None))
     size = corpus.train.vocabulary
-    counts = torch.full((size * size,), share, dtype=torch.float64)
+    counts = torch.full((size * size,), pseudo_count, dtype=torch.float64)
     for shard in corpus.train.shards:
         tokens = torch.as_tensor(shard.astype("int64"))
         counts += torch.bincount(tokens[:-1] * size + tokens[1:], minlength=size * size)

@@ -54,7 +54,7 @@ def train_by_moments(
     target: Float[Tensor, "runs one psi"],
     moments: SequenceMoments,
     batches: Int[Tensor, "steps runs batch"],
-    rate: float | Float[Tensor, "runs kinds"],
+    lr: float | Float[Tensor, "runs kinds"],
     weight_decay: float = 0.0,
 ) -> tuple[Heads, Float[Tensor, "steps runs kinds"]]:
     """Train students by Adam at a constant rate: the students at the end, and their error before each step.
@@ -64,7 +64,7 @@ def train_by_moments(
         target: the coefficients p* of the teacher of each run.
         moments: those of the sequences of each run, in the type and on the device of ``start``.
         batches: which sequences of each run a step sees.
-        rate: the learning rate, one for all or one for each student.
+        lr: the learning rate, one for all or one for each student.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
     """
     runs, kinds, heads, _, width = start.values.shape
@@ -80,7 +80,7 @@ def train_by_moments(
     of_matrix = torch.empty_like(matrix)
     by_run = (runs, kinds, -1)
     history = values.new_empty(len(batches), runs, kinds)
-    rates = rate.flatten() if isinstance(rate, Tensor) else rate
+    rates = lr.flatten() if isinstance(lr, Tensor) else lr
     of_all = [(Adam(one, rates, weight_decay), to) for one, to in ((values, of_values.mT), (queries, of_queries))]
     for step, rows in enumerate(batches):
         torch.bmm(values.mT, queries, out=matrix)

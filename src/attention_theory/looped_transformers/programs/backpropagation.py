@@ -38,14 +38,14 @@ class SigmoidNetwork:
         delta1 = a * (1 - a) * self.w2 * delta2
         return SigmoidNetwork(delta1[:, None] * x, delta1, delta2 * a, delta2)
 
-    def step(self, x: Float[Tensor, " d"], y: float, rate: float) -> "SigmoidNetwork":
+    def step(self, x: Float[Tensor, " d"], y: float, lr: float) -> "SigmoidNetwork":
         """One step of gradient descent on one example."""
         gradient = self.gradient(x, y)
         return SigmoidNetwork(
-            self.w1 - rate * gradient.w1,
-            self.b1 - rate * gradient.b1,
-            self.w2 - rate * gradient.w2,
-            self.b2 - rate * gradient.b2,
+            self.w1 - lr * gradient.w1,
+            self.b1 - lr * gradient.b1,
+            self.w2 - lr * gradient.w2,
+            self.b2 - lr * gradient.b2,
         )
 
     def distance(self, other: "SigmoidNetwork") -> float:
@@ -66,13 +66,13 @@ class SigmoidNetwork:
         return cls(*(normal(*shape, seed=source) for shape in shapes))
 
     def train(
-        self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
+        self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], lr: float, epochs: int
     ) -> "list[SigmoidNetwork]":
         """Stochastic gradient descent, point after point, epoch after epoch: the networks on the way."""
         networks = [self]
         for _ in range(epochs):
             for point, label in zip(x, y.tolist(), strict=True):
-                networks.append(networks[-1].step(point, label, rate))
+                networks.append(networks[-1].step(point, label, lr))
         return networks
 
     def mean_loss(self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"]) -> float:

@@ -85,7 +85,7 @@ def listing_program(
     network: SigmoidNetwork,
     x: Float[Tensor, "points d"],
     y: Float[Tensor, " points"],
-    rate: float,
+    lr: float,
     epochs: int = 1,
     form: Forms = "correct",
     left_out: Collection[str] = (),
@@ -100,7 +100,7 @@ def listing_program(
         network: at the start.
         x: the points.
         y: their labels.
-        rate: the step size.
+        lr: the step size.
         epochs: passes over the points.
         form: of the places in :data:`PLACES`.
         left_out: instructions whose pointers are not set back, by label (for a control).
@@ -116,7 +116,7 @@ def listing_program(
     for label in left_out:
         text = re.sub(rf"rewind {label}\..*", "", text)
     start = 0.0 if "counters" in printed else 1.0
-    identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
+    identity = lr * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
         "x0": x.mT,
         "y0": y[None],
@@ -124,7 +124,7 @@ def listing_program(
         "b1": network.b1[:, None],
         "w2": network.w2[:, None],
         "b2": network.b2,
-        "eta": rate if "lines 28-35" in printed else identity,
+        "eta": lr if "lines 28-35" in printed else identity,
         **dict.fromkeys(("z", "a", "o", "d2", "d1", "zt", "dt", "s", "s1", "xt", "temp"), 0.0),
         **dict.fromkeys(("gw1", "gb1", "gw2", "gb2", "flag"), 0.0),
         "k": 1.0 if "lines 10-21" in printed else 0.0,
@@ -146,7 +146,7 @@ def _updates(as_printed: bool) -> list[str]:
 
 
 def machine_program(
-    network: SigmoidNetwork, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
+    network: SigmoidNetwork, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], lr: float, epochs: int = 1
 ) -> FleqProgram:
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 
@@ -167,7 +167,7 @@ def machine_program(
         "w2": network.w2[None],
         "b2": network.b2,
         "ones": x.new_ones(1, hidden),
-        "eta": rate,
+        "eta": lr,
         "e": 1.0 - epochs,
         **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),
     }

@@ -19,7 +19,7 @@ from attention_theory.hyper_attention.language.pretraining import (
 from attention_theory.randomness import generator
 
 SMALL = Training(
-    steps=60, batch=8, window=8, rate=1e-2, warm_up=6, micro_batch=8, evaluate_every=20, validation_windows=10
+    steps=60, batch=8, window=8, lr=1e-2, warm_up=6, micro_batch=8, evaluate_every=20, validation_windows=10
 )
 #: Every token tells the next: 0, 1, 2, 3, 4, 0, ...
 TOKENS = _Tokens([np.arange(400, dtype=np.uint16) % 5], 5)
@@ -110,7 +110,7 @@ def test_counted_tables() -> None:
     corpus = Corpus(tokens, tokens, "six tokens")
     # 0 was followed by 1, 1, 2 and 1 by 0, 0, each with a share of one more for every token
     share = [3 / 6, 3 / 5, 3 / 6, 3 / 5, 2 / 6]
-    assert bigram_loss(corpus, share=1.0) == pytest.approx(-sum(map(math.log, share)) / 5)
+    assert bigram_loss(corpus, pseudo_count=1.0) == pytest.approx(-sum(map(math.log, share)) / 5)
 
 
 def test_schedule_rises_then_falls_to_a_tenth() -> None:
