@@ -146,7 +146,7 @@ histories = [
 
 def curves(measure: str, name: str, alpha: float, eta: float = rate) -> torch.Tensor:
     """A measure along every run, of shape (runs, records)."""
-    return torch.stack([history.of(measure, name, alpha, eta) for history in histories])
+    return torch.stack([history.curve(measure, name, alpha, eta) for history in histories])
 
 
 def by_run(values: torch.Tensor) -> dict[str, float]:

@@ -262,7 +262,7 @@ print("one point more:", refusal(2))
 layout, chosen = machine.layout, inputs["Newton's inverse"]
 place = layout.rows["function"].start - layout.instruction_rows.start  # within an instruction's column
 state = layout.pack(chosen)
-layout.rows.of(state, "memory")[layout.first_instruction, place] *= -1
+layout.rows.view(state, "memory")[layout.first_instruction, place] *= -1
 for _ in range(len(references["Newton's inverse"].counters)):
     state = machine.cycle(state)
 turned = (layout.memory(state) - references["Newton's inverse"].memory).abs().max().nan_to_num(math.inf)

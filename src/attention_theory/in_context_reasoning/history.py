@@ -42,7 +42,7 @@ class History:
     steps: list[int]
     values: dict[str, Float[Tensor, "records runs"]]
 
-    def of(self, measure: str, name: str, noise: float, lr: float) -> Float[Tensor, " records"]:
+    def curve(self, measure: str, name: str, noise: float, lr: float) -> Float[Tensor, " records"]:
         """One measure of one run over time, by the model's name, its noise level and its rate.
 
         Raises:
@@ -83,7 +83,7 @@ class History:
 
     def end(self, measure: str, name: str, noise: float, lr: float) -> float:
         """Final value of a measure: its mean over the last quarter of the records, which steadies the steps' jitter."""
-        series = self.of(measure, name, noise, lr)
+        series = self.curve(measure, name, noise, lr)
         return series[-max(1, len(series) // 4) :].mean().item()
 
     def fraction_left(self, measure: str, name: str, noise: float, lr: float, outputs: int = 4) -> float:
@@ -105,7 +105,7 @@ class History:
         """
         half = len(self.steps) // 2
         times = torch.tensor(self.steps[half:], dtype=torch.float64)
-        return slope(times, self.of(measure, name, noise, lr)[half:])
+        return slope(times, self.curve(measure, name, noise, lr)[half:])
 
     def steps_to(self, loss: float, name: str, noise: float, lr: float) -> int:
         """The first recorded step at which the population loss is at most ``loss``; if never, one more than all.
@@ -113,7 +113,7 @@ class History:
         Raises:
             ParameterError: no such run.
         """
-        reached = (self.of("population", name, noise, lr) <= loss).nonzero()
+        reached = (self.curve("population", name, noise, lr) <= loss).nonzero()
         return self.steps[int(reached[0])] if len(reached) else self.steps[-1] + 1
 
 

@@ -28,5 +28,5 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
         assert found.steps == alone.steps
         for name in NAMES:
             for measure in MEASURES:
-                one, other = (each.of(measure, name, noise, 0.1) for each in (found, alone))
+                one, other = (each.curve(measure, name, noise, 0.1) for each in (found, alone))
                 assert (one - other).abs().max() < 1e-9, (name, measure)

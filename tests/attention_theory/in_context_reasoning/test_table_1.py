@@ -63,5 +63,5 @@ def test_the_grid_is_both_tasks_side_by_side() -> None:
         of_kind = Task(20, 3, 4, 16, noisy, "outputs allowed")
         run = [TrainingRun(VARIANTS[NAME], level, 0.5)]
         alone = train(run, of_kind, 8, 16, 3, arithmetic="subtraction", dtype=torch.float32, evaluation=32)
-        same = grid.of("population", NAME, level, 0.5)
-        assert (alone.of("population", NAME, level, 0.5) - same).abs().max() < 1e-4
+        same = grid.curve("population", NAME, level, 0.5)
+        assert (alone.curve("population", NAME, level, 0.5) - same).abs().max() < 1e-4

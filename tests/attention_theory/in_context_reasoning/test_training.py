@@ -29,7 +29,7 @@ def test_a_run_is_the_same_alone_and_in_company() -> None:
     for run in (runs[0], runs[21], runs[-1]):
         alone = train([run], TASK, 12, batch=8, evaluation=8, record_every=4)
         for measure in MEASURES:
-            same = together.of(measure, run.variant.name, run.noise, run.lr)
+            same = together.curve(measure, run.variant.name, run.noise, run.lr)
             assert (alone.values[measure][:, 0] - same).abs().max() < 1e-8
     again = train(runs, TASK, 12, batch=8, evaluation=8, record_every=4)
     assert all(torch.equal(together.values[name], again.values[name]) for name in MEASURES)
@@ -88,4 +88,4 @@ def test_runs_in_both_arithmetics_are_the_runs_of_each() -> None:
             for run in runs:
                 for measure in MEASURES:
                     which = (measure, run.variant.name, noise, run.lr)
-                    assert (mine.of(*which) - alone.of(*which)).abs().max() < 1e-8, which
+                    assert (mine.curve(*which) - alone.curve(*which)).abs().max() < 1e-8, which

@@ -131,7 +131,7 @@ class Prompts:
         prompt = self._wide.embed(table[None], word[None], places, torch.int64, states)[0]
         if not choices.get("head", 0):
             for name in ("state", "head"):
-                self._wide.rows.of(prompt, name)[:] = 0
+                self._wide.rows.view(prompt, name)[:] = 0
         return prompt[:, self._rows]
 
 

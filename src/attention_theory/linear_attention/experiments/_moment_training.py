@@ -38,7 +38,7 @@ class SequenceMoments:
             kept, self._place = _triangle(self._size, tokens.device)
             self._entries = self._entries.index_select(1, kept)
 
-    def of(self, rows: Int[Tensor, "runs batch"]) -> Float[Tensor, "runs psi psi"]:
+    def means(self, rows: Int[Tensor, "runs batch"]) -> Float[Tensor, "runs psi psi"]:
         """The means over some sequences of each run."""
         places = rows + self.sequences * torch.arange(self.runs, device=rows.device)[:, None]
         return self._unfolded(embedding_bag(places, self._entries, mode="mean"))
@@ -85,7 +85,7 @@ def train_by_moments(
     for step, rows in enumerate(batches):
         torch.bmm(values.mT, queries, out=matrix)
         torch.mm(matrix.flatten(1), fold, out=gap).sub_(wanted)
-        torch.bmm(gap.view(by_run), moments.of(rows), out=pull.view(by_run))
+        torch.bmm(gap.view(by_run), moments.means(rows), out=pull.view(by_run))
         torch.sum((gap * pull).view(by_run), dim=-1, out=history[step])
         torch.mm(pull, back, out=of_matrix.flatten(1))
         torch.bmm(of_matrix, queries.mT, out=of_values)

@@ -74,7 +74,7 @@ class CoefficientErrors:
     ) -> Float[Tensor, "runs kinds psi"]:
         """``(p − p*) Λ``, with the mean Λ of some sequences of each run: half the gradient of the error by p."""
         if self.moments is not None:
-            return gap @ self.moments.of(rows)
+            return gap @ self.moments.means(rows)
         places = torch.arange(len(rows), device=rows.device)[:, None]
         return _pull_by_prefixes(gap, self._tokens[places, rows])
 

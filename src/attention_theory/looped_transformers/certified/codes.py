@@ -128,8 +128,8 @@ def _fetch(codes: Tensor, target: int, data: Tensor, inverse_temperature: float)
     layer = Layer(rows, "copy")
     fetch(layer, "copy", *(rows[name] for name in ("pointer", "encoding", "memory", "scratch", "buffer")))
     state = torch.zeros(len(codes), rows.size, dtype=torch.float64)
-    rows.of(state, "encoding")[:], rows.of(state, "memory")[:, 0] = codes, data
-    return rows.of(layer.dense.attend(state, inverse_temperature), "buffer")[target].item()
+    rows.view(state, "encoding")[:], rows.view(state, "memory")[:, 0] = codes, data
+    return rows.view(layer.dense.attend(state, inverse_temperature), "buffer")[target].item()
 
 
 def _ask_copy(codes: Tensor, place: int, most: float = 1.0) -> Answer:

@@ -56,7 +56,7 @@ def certify_fleq_cycle(machine: FleqMachine, gate: float = 1e3) -> Certificate:
     def run(values: Counterexample) -> tuple[str, bool]:
         program = small_program(flag=float(Fraction(values["x"])))
         state = machine.transformer.cycle(layout.pack(program), 1.0, "hardmax")
-        seen = layout.rows.of(state, "counter")[0].tolist()
+        seen = layout.rows.view(state, "counter")[0].tolist()
         words = f"with {float(values['x'])} in the flag's cell the counter is {seen} after a cycle"
         return words, any(abs(bit) != 1 for bit in seen)
 

@@ -75,7 +75,7 @@ def ask_found(layout: FleqLayout, head: DenseHead, pointer: str) -> list[Answer]
     """Ask whether a pointer finds the cell of its address by scores 2 apart, which depend on nothing but addresses."""
     rows, size = layout.rows, len(layout.codes)
     asking, cells = (torch.zeros(size, rows.size, dtype=torch.float64) for _ in range(2))
-    rows.of(asking, pointer)[:], rows.of(cells, "address")[:] = layout.codes, layout.codes
+    rows.view(asking, pointer)[:], rows.view(cells, "address")[:] = layout.codes, layout.codes
     others = torch.cat([cells, torch.zeros(1, rows.size, dtype=torch.float64)])  # the scratchpad has no address
     scores = (asking @ head.query.mT) @ (others @ head.key.mT).mT
 

@@ -143,7 +143,7 @@ def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
                 [float(values.get(f"{block.name} {place}", 0)) for place in range(size)], dtype=torch.float64
             )
             wanted = before + data * (inside and code == chosen)
-            if not torch.equal(rows.of(seen[None], block.name)[0], wanted):
+            if not torch.equal(rows.view(seen[None], block.name)[0], wanted):
                 wrong.append(block.name)
         return f"with data up to {data.abs().max().item():.3g} the rows of {wrong} are wrong", bool(wrong)
 

@@ -175,7 +175,7 @@ def certify_one_layer(machine: OneLayerMachine, inverse_temperature: float | Non
         left = machine.cycle(state_of(machine, now.before, words), 1.0, "hardmax")
         column = list(now.before).index("scratchpad, b, jump")
         seen, wanted = (
-            from_bits(machine.rows.of(state, "memory")[column], signed=True).item()
+            from_bits(machine.rows.view(state, "memory")[column], signed=True).item()
             for state in (left, state_of(machine, now.after, words))
         )
         return f"the pending result is {seen} and should be {wanted}", seen != wanted

@@ -138,11 +138,11 @@ class FleqLayout:
         self.setting.fill(state, self.rows)
         for block in self.blocks:
             block.fill(state, self.rows, self.setting)
-        self.rows.of(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]
-        self.rows.of(state, "address")[self.scratch :] = self.codes[self.scratch : self.columns]
-        self.rows.of(state, "not scratch")[self.scratch :] = 1
-        self.rows.of(state, "counter")[: self.scratch] = self.codes[self.first_instruction]
-        memory = self.rows.of(state, "memory")
+        self.rows.view(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]
+        self.rows.view(state, "address")[self.scratch :] = self.codes[self.scratch : self.columns]
+        self.rows.view(state, "not scratch")[self.scratch :] = 1
+        self.rows.view(state, "counter")[: self.scratch] = self.codes[self.first_instruction]
+        memory = self.rows.view(state, "memory")
         memory[self.scratch : self.first_instruction, : self.size] = program.memory
         for place, instruction in enumerate(program.code):
             memory[self.first_instruction + place, self.column_rows] = self._column(place, instruction)
@@ -181,18 +181,18 @@ class FleqLayout:
 
     def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:
         """The memory cells of a state."""
-        return self.rows.of(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
+        return self.rows.view(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
 
     def addresses(self, state: Float[Tensor, "... columns rows"]) -> Int[Tensor, "... instructions 3"]:
         """The addresses a, b, c that the instructions hold, as the language counts them; -1 for no number."""
-        codes = self.rows.of(state, "memory")[..., self.first_instruction :, : 3 * self.bits]
+        codes = self.rows.view(state, "memory")[..., self.first_instruction :, : 3 * self.bits]
         finite = torch.isfinite(codes).all(-1, keepdim=True)
         numbers = from_bits(codes.nan_to_num().unflatten(-1, (3, self.bits))) - self.scratch
         return numbers.where(finite, numbers.new_full((), -1))
 
     def counter(self, state: Float[Tensor, "columns rows"]) -> int:
         """The number of the instruction that comes next; -1 where the counter is no instruction's address."""
-        bits = self.rows.of(state, "counter")[0]
+        bits = self.rows.view(state, "counter")[0]
         if not torch.isfinite(bits).all():
             return -1
         number = int(((bits > 0) * 2 ** torch.arange(self.bits, device=bits.device)).sum()) - self.first_instruction

@@ -181,5 +181,5 @@ def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: f
         right = torch.equal(machine.memory(state, source), memory) and machine.counter(state, source) == counter
         if not right:
             return _Followed(cycle, off)
-        off = max(off, (machine.rows.of(state, "memory")[cells, 0] - memory).abs().max().item())
+        off = max(off, (machine.rows.view(state, "memory")[cells, 0] - memory).abs().max().item())
     return _Followed(None, off)
