@@ -26,7 +26,7 @@ from attention_theory.memorization.depths import (
     predicted_rank,
 )
 from attention_theory.memorization.kruskal import largest_satisfied
-from attention_theory.memorization.language import LanguageModel, random_language_model, sample_texts
+from attention_theory.memorization.language import PretrainedModel, random_language_model, sample_texts
 from attention_theory.memorization.published import installed_checkpoint, load_language_model
 
 Encoding = Callable[[str], list[int]]
@@ -71,7 +71,7 @@ def main() -> None:
         print(note["cpu_seconds"], {key: row[key] for key in ("tokens", "positions", "precision")}, flush=True)
 
 
-def certified(model: LanguageModel, source: str, encode: Encoding) -> list[dict[str, object]]:
+def certified(model: PretrainedModel, source: str, encode: Encoding) -> list[dict[str, object]]:
     """Certificates for trained and random positions after each layer, and for long texts after one."""
     models = kinds_of_positions(model, 3)
     rows: list[dict[str, object]] = []
@@ -93,7 +93,7 @@ def texts_of(source: str, encode: Encoding, tokens: int, count: int) -> Tensor:
     return sample_texts(source, "bert", count, tokens, encode, tokens, (101, 102))
 
 
-def measure(model: LanguageModel, source: str, encode: Encoding) -> Iterator[dict[str, object]]:
+def measure(model: PretrainedModel, source: str, encode: Encoding) -> Iterator[dict[str, object]]:
     """The rows of the record, one for each run."""
 
     models = kinds_of_positions(model, 3)

@@ -23,6 +23,8 @@ PRESS = ROOT / "src" / "bookpress"
 ROOMS = sorted(path.parent.name for path in PRESS.glob("*/__init__.py"))
 #: How much of the press can be understood in an hour.
 MOST_FILES, MOST_LINES = 45, 6800
+#: How many names of the package a user can meet: certificates, which only pages call, are not counted.
+MOST_NAMES = 851
 #: The one room that sets the papers side by side, and so imports all of them. None of them imports it.
 ACROSS = "bridges"
 #: The names of the layers of all papers, for a user of torch who does not read the book. No paper imports it.
@@ -48,6 +50,19 @@ def test_the_core_imports_no_paper() -> None:
     core = graph.modules - of_papers - DOOR
     guilty = {module for module in core if graph.find_modules_directly_imported_by(module) & of_papers}
     assert guilty == set()
+
+
+def test_the_public_names_of_the_package_are_few() -> None:
+    names = [
+        node.name
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        else ast.unparse(node).partition(" ")[0].strip(":")
+        for path in PACKAGE.rglob("*.py")
+        if not re.search(r"/_[a-z]|/certifi(ed|cates)/", str(path.relative_to(PACKAGE.parent)))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
+    ]
+    assert sum(not name.startswith("_") for name in names) <= MOST_NAMES
 
 
 def test_a_docstring_names_what_is_refused() -> None:

@@ -47,7 +47,6 @@ EXEMPT = {
     "bridges.hyper_capacity.exact_features": "its powers modulo a prime are Python's whole numbers",
     "in_context_reasoning.history.measures": "it measures in float64, whatever the models are",
     "looped_transformers.certified.compiler.run_all": "it looks at values to see whether all runs have ended",
-    "memorization.depths.smallest_ratios": "singular values are taken in float64, so that a rule of float32 is decided",
     "memorization.depths.cut_positions": "an approximation of a rank needs zeros of float64",
     "memorization.depths.kinds_of_positions": "it draws positions on the CPU",
     "linear_attention.experiments.growth.growth_line": "the numbers of a line are Python's own",

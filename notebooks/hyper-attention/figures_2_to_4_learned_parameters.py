@@ -293,7 +293,7 @@ adam_start = {
     "score": torch.zeros_like(adam_code)[None],
     "value": (2 / adam_grid * adam_code.mT @ adam_code.new_ones(adam_grid))[None],
 }
-adam = train_many(adam_loss, adam_start, adam_steps, rate=5e-3, schedule="cosine")
+adam = train_many(adam_loss, adam_start, adam_steps, lr=5e-3, schedule="cosine")
 adam_score = adam.parameters["score"][0]
 adam_tensor = (adam_code @ adam_score @ adam_code.mT) * (adam.parameters["value"] @ adam_code.mT)
 

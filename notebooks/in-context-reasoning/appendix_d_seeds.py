@@ -255,7 +255,7 @@ of_figure = [
 
 # %%
 shares = {
-    layer: [run.of(f"{layer}_hits", origin, 0.5, 0.1)[-1].item() for run in of_figure]
+    layer: [run.curve(f"{layer}_hits", origin, 0.5, 0.1)[-1].item() for run in of_figure]
     for layer in ("attention", "feed_forward")
 }
 losses = [run.fraction_left("population", origin, 0.5, 0.1) for run in of_figure]

@@ -146,7 +146,7 @@ histories = [
 
 def curves(measure: str, name: str, alpha: float, eta: float = rate) -> torch.Tensor:
     """A measure along every run, of shape (runs, records)."""
-    return torch.stack([history.of(measure, name, alpha, eta) for history in histories])
+    return torch.stack([history.curve(measure, name, alpha, eta) for history in histories])
 
 
 def by_run(values: torch.Tensor) -> dict[str, float]:
@@ -160,9 +160,9 @@ kinds = {free_v: ("-", "F fixed"), free_f: ("--", "V fixed"), both_fixed: (":", 
 for axis, group in ((left, models), (right, at_fast_rate)):
     for run in group:
         style, words = kinds[run.variant.name]
-        mean = curves("separated", run.variant.name, run.noise, run.rate).mean(dim=0)
+        mean = curves("separated", run.variant.name, run.noise, run.lr).mean(dim=0)
         axis.plot(histories[0].steps, mean, style, label=f"{words}, α = {run.noise}")
-    axis.set(xlabel="step", title=f"η = {group[0].rate}")
+    axis.set(xlabel="step", title=f"η = {group[0].lr}")
     axis.legend(fontsize=8)
 left.set(ylabel="fraction separated")
 show.figure(

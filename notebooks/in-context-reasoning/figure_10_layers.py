@@ -162,14 +162,14 @@ histories = {fillers: [train(fillers, stream) for stream in of_runs[fillers]] fo
 # %%
 def shares(fillers, layer, alpha):
     """The share of sentences by run."""
-    return [history.of(f"{layer}_hits", name, alpha, rate)[-1].item() for history in histories[fillers]]
+    return [history.curve(f"{layer}_hits", name, alpha, rate)[-1].item() for history in histories[fillers]]
 
 
 def apart(fillers, layer, alpha):
     """The shortfall of the mean logit at the layer's token by run."""
     own = {"attention": "attention_output", "feed_forward": "feed_forward_noise"}[layer]
     largest = f"{layer}_largest"
-    ends = [[each.of(measure, name, alpha, rate)[-1] for measure in (own, largest)] for each in histories[fillers]]
+    ends = [[each.curve(measure, name, alpha, rate)[-1] for measure in (own, largest)] for each in histories[fillers]]
     return [(1 - mean / most).item() for mean, most in ends]
 
 
@@ -181,7 +181,7 @@ def listed(values):
 def panel(axis, layer, token, symbol, alpha):
     """The mean logit at the layer's token and the mean of its largest one, a pair of curves for each run."""
     for index, history in enumerate(histories[text]):
-        own, largest = (history.of(f"{layer}_{kind}", name, alpha, rate) for kind in (token, "largest"))
+        own, largest = (history.curve(f"{layer}_{kind}", name, alpha, rate) for kind in (token, "largest"))
         first = index == 0
         axis.plot(history.steps, largest, "--", color=show.COLOURS[1], label=f"max {symbol}" if first else None)
         axis.plot(history.steps, own, color=show.COLOURS[0], label=f"{symbol} at {layers[layer]}" if first else None)

@@ -272,7 +272,7 @@ def draw(axis, histories, names, measure, noise, target=None):
     """The models' curves, and where each ends; over a target, on a logarithmic axis."""
     ends = {}
     for name in names:
-        curves = torch.stack([history.of(measure, name, noise, rate) for history in histories]) - (target or 0.0)
+        curves = torch.stack([history.curve(measure, name, noise, rate) for history in histories]) - (target or 0.0)
         shown = len(times) if target is None else int((curves > 1e-6).all(dim=0).cumprod(dim=0).sum())
         at, curves, colour = times[:shown], curves[:, :shown], show.COLOURS[COLOUR_OF[name]]
         axis.plot(at, curves.mean(dim=0), color=colour, label=name)
@@ -364,7 +364,7 @@ panels(
 # %%
 def rates(histories, name, noise, high):
     """How the population loss falls from a height above its target, by seed."""
-    curves = [history.of("population", name, noise, rate) - bayes_risk(noise) for history in histories]
+    curves = [history.curve("population", name, noise, rate) - bayes_risk(noise) for history in histories]
     return [rate_of(times, curve, high, 1e-5) for curve in curves]
 
 
@@ -419,7 +419,7 @@ show.table(
     ["model", "α", "run", "loss at the start", "loss at the end", "slope in the last half", "by seed, in 10⁻⁴"],
     [
         [
-            *(name, noise, way, ways[way, noise][0].of("unseen", name, noise, rate)[0]),
+            *(name, noise, way, ways[way, noise][0].curve("unseen", name, noise, rate)[0]),
             mean([history.end("unseen", name, noise, rate) for history in ways[way, noise]]),
             *(mean(each), " ".join(f"{1e4 * one:.2g}" for one in each)),
         ]
@@ -526,7 +526,7 @@ claim.printed.at_least(f"{linear}, {way}: slope of the unseen loss", estimate(gr
 for name in original:
     claim.number(f"{name}, {outputs}: slope of the unseen loss", mean(grown[name, outputs, alpha]))
 for name, rule in itertools.product(original, (way, outputs)):
-    curves = [history.of("unseen", name, alpha, rate) for history in ways[rule, alpha]]
+    curves = [history.curve("unseen", name, alpha, rate) for history in ways[rule, alpha]]
     claim.number(f"{name}, {rule}: unseen loss at the end, above its least", mean([c[-1] - c.min() for c in curves]))
 for name in original:
     left = [history.fraction_left("unseen", name, alpha, rate) for history in text[alpha]]

@@ -101,7 +101,7 @@ def panel(axis, histories, measure, alpha):
     """One measure of all models at one noise level."""
     colours = (show.COLOURS[0], show.COLOURS[2], show.COLOURS[1])  # those of the other pages and of the instrument
     for name, colour, marker in zip(names, colours, show.MARKERS, strict=False):
-        curves = torch.stack([history.of(measure, name, alpha, rate) for history in histories])
+        curves = torch.stack([history.curve(measure, name, alpha, rate) for history in histories])
         epochs = [step / per_epoch for step in histories[0].steps]
         axis.plot(epochs, curves.mean(dim=0), marker=marker, color=colour, label=name)
         axis.fill_between(epochs, curves.amin(dim=0), curves.amax(dim=0), color=colour, alpha=0.25, linewidth=0)
@@ -216,7 +216,7 @@ def left(histories, measure, name, alpha, eta=rate):
 
 def least(histories, name, alpha, eta=rate):
     """The least share of the way that is left at any record, by data set."""
-    curves = (history.of("population", name, alpha, eta) for history in histories)
+    curves = (history.curve("population", name, alpha, eta) for history in histories)
     return [((curve.min() - bayes_risk(alpha)) / gap_to_bayes(alpha)).item() for curve in curves]
 
 
@@ -281,7 +281,7 @@ show.table(
 # %%
 def untrained(measure, name, alpha):
     """The same share before the first step."""
-    return [(one.of(measure, name, alpha, rate)[0].item() - bayes_risk(alpha)) / gap_to_bayes(alpha) for one in text]
+    return [(one.curve(measure, name, alpha, rate)[0].item() - bayes_risk(alpha)) / gap_to_bayes(alpha) for one in text]
 
 
 claim = Claim("in-context-reasoning/figure-2a")

@@ -97,7 +97,7 @@ others = [train([only_w], other, stream) for stream in of_runs[:other_seeds]]
 def of(measure, name, alpha, among=None):
     """A measure at the end of every run."""
     among = among or (walks if name == full else histories)
-    return [history.of(measure, name, alpha, rate)[-1].item() for history in among]
+    return [history.curve(measure, name, alpha, rate)[-1].item() for history in among]
 
 
 def left(measure, name, alpha):
@@ -118,7 +118,7 @@ def draw(name, title, caption):
         for axis, alpha in zip(row, levels, strict=True):
             for index, history in enumerate(walks if name == full else histories):
                 for curve, line, label in ((token, "-", f"{symbol} at {word}"), ("largest", "--", f"max {symbol}")):
-                    series = history.of(f"{layer}_{curve}", name, alpha, rate)
+                    series = history.curve(f"{layer}_{curve}", name, alpha, rate)
                     colour = show.COLOURS[line == "--"]
                     axis.plot(history.steps, series, line, color=colour, label=label if index == 0 else None)
             axis.set(title=f"α = {alpha}", ylabel="mean logit")
@@ -250,7 +250,7 @@ def walk_on_line(alpha):
     found = []
     for history in walks:
         mark = max(index for index, step in enumerate(history.steps) if rate * step <= 36)
-        at_y = history.of("attention_output", full, alpha, rate)[mark].item()
+        at_y = history.curve("attention_output", full, alpha, rate)[mark].item()
         found.append(at_y / (rate * history.steps[mark]))
     return found
 
@@ -263,7 +263,7 @@ def estimates(alpha):
 
 def before(alpha):
     """Condition (8) at the first record, before any step."""
-    return [history.of("separated", full, alpha, rate)[0].item() for history in walks]
+    return [history.curve("separated", full, alpha, rate)[0].item() for history in walks]
 
 
 # %%
@@ -279,7 +279,7 @@ far = train_on_sample(
     counted=True,
     **small,
 )
-stop = far.of("attention_output", full, 0.5, rate)[-1] / (rate * far.steps[-1])
+stop = far.curve("attention_output", full, 0.5, rate)[-1] / (rate * far.steps[-1])
 
 # %%
 claim = Claim("in-context-reasoning/figure-12")
@@ -351,7 +351,7 @@ for axis, alpha in zip(axes, levels, strict=True):
         for index, history in enumerate(walks if name == full else histories):
             for measure, line in (("population", "-"), ("unseen", ":")):
                 label = f"{name}, {measure}" if index == 0 else None
-                axis.plot(history.steps, history.of(measure, name, alpha, rate), line, color=colour, label=label)
+                axis.plot(history.steps, history.curve(measure, name, alpha, rate), line, color=colour, label=label)
     axis.axhline(bayes_risk(alpha), color=show.COLOURS[6], linewidth=0.6)
     axis.set(title=f"α = {alpha}", xlabel="step", ylabel="loss")
 axes[2].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)

@@ -78,7 +78,7 @@ runs = [
 # %%
 def left(history, name, alpha, eta, measure="population"):
     """The share of the way from plateau to target that is left, at every record."""
-    return (history.of(measure, name, alpha, eta) - bayes_risk(alpha)) / gap_to_bayes(alpha)
+    return (history.curve(measure, name, alpha, eta) - bayes_risk(alpha)) / gap_to_bayes(alpha)
 
 
 def end_of(history, *of):
@@ -102,7 +102,7 @@ def panels(name, title, caption, seen):
     for row, eta in zip(axes, rates, strict=True):
         for axis, measure in zip(row, ("population", "unseen"), strict=True):
             for alpha in levels:
-                axis.plot(runs[0].steps, runs[0].of(measure, name, alpha, eta), label=f"α = {alpha}")
+                axis.plot(runs[0].steps, runs[0].curve(measure, name, alpha, eta), label=f"α = {alpha}")
             axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
     axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     axes[1, 0].set(xlabel="iteration t")
@@ -266,7 +266,7 @@ long = {
 fig, axis = show.axes(width=6.0)
 for label, histories in long.items():
     history = histories[0]
-    series = history.of("population", "Origin-ReLU-F", 0.0, fast).clamp_min(1e-12)
+    series = history.curve("population", "Origin-ReLU-F", 0.0, fast).clamp_min(1e-12)
     axis.semilogy(history.steps, series, label="exact" if label == "log-domain" else label)
 axis.set(xlabel="iteration t", ylabel="population loss, noiseless")
 axis.legend()

@@ -165,7 +165,7 @@ def panels(name, title, caption):
         for axis, measure in zip(row, ("population", "unseen"), strict=True):
             for alpha in levels:
                 axis.axhline(closed_end(name, alpha, tokens), color="grey", linewidth=0.6, zorder=1)
-                axis.plot(first.steps, first.of(measure, name, alpha, eta), label=f"α = {alpha}")
+                axis.plot(first.steps, first.curve(measure, name, alpha, eta), label=f"α = {alpha}")
             axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
     for axis in axes[1]:
         axis.set(xlabel="iteration t")

@@ -152,7 +152,7 @@ def listed(values):
 show.table(
     ["fillers", "gradients", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
     [
-        [*way, eta, *(listed(run.of(one, name, 0.0, eta)[-1].item() for run in runs) for one in measures)]
+        [*way, eta, *(listed(run.curve(one, name, 0.0, eta)[-1].item() for run in runs) for one in measures)]
         for way, runs in noiseless.items()
         for eta in rates
     ],
@@ -195,7 +195,7 @@ for step in range(torch_steps + 1):
 fig, axis = show.axes(width=7.0)
 for ((fillers, arithmetic, precision), runs), colour in zip(noiseless.items(), show.COLOURS, strict=False):
     for index, run in enumerate(runs):
-        series = run.of("unseen", name, 0.0, fast).clamp_min(1e-16)
+        series = run.curve("unseen", name, 0.0, fast).clamp_min(1e-16)
         label = f"{arithmetic}, {precision}, {fillers}" if index == 0 else None
         axis.semilogy(run.steps, series, color=colour, label=label)
 axis.semilogy([50 * k for k in range(len(plain_torch))], plain_torch, "s", color="black", label="ordinary PyTorch")
@@ -239,7 +239,7 @@ fig, axes = show.axes(2, 2, width=7.5, height=5.0, sharex=True, sharey=True)
 for axis, (eta, measure) in zip(axes.flat, itertools.product(rates, measures[:2]), strict=True):
     for alpha, colour in zip(noise, show.COLOURS, strict=False):
         for index, run in enumerate(noisy["subtraction"]):
-            series, label = run.of(measure, name, alpha, eta), f"α = {alpha}" if index == 0 else None
+            series, label = run.curve(measure, name, alpha, eta), f"α = {alpha}" if index == 0 else None
             axis.plot(run.steps, series, color=colour, label=label)
         axis.axhline(bayes_risk(alpha), color=colour, linestyle=":", linewidth=1)
     axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
@@ -275,13 +275,14 @@ def by_run(of):
 told = {way: ", ".join([*way[1:], way[0]]) for way in noiseless}
 losses = by_run(
     {
-        f"{told[way]}, η = {eta}": [run.of("population", name, 0.0, eta)[-1].item() for run in runs]
+        f"{told[way]}, η = {eta}": [run.curve("population", name, 0.0, eta)[-1].item() for run in runs]
         for way, runs in noiseless.items()
         for eta in rates
     }
 )
 unseen = {
-    way: [run.of("unseen", name, 0.0, fast)[-1].item() / math.log(4) for run in runs] for way, runs in noiseless.items()
+    way: [run.curve("unseen", name, 0.0, fast)[-1].item() / math.log(4) for run in runs]
+    for way, runs in noiseless.items()
 }
 
 # %%

@@ -262,7 +262,7 @@ fig, axes = show.axes(1, 2, width=7.5, sharey=True)
 for axis, eta in zip(axes, rates, strict=True):
     for histories, label, colour in ((by_seed, "subtraction", show.COLOURS[0]), (exact, "log domain", show.COLOURS[1])):
         for seed, history in enumerate(histories):
-            curve = history.of("unseen", tried, 0.0, eta).clamp_min(1e-12)
+            curve = history.curve("unseen", tried, 0.0, eta).clamp_min(1e-12)
             axis.semilogy(history.steps, curve, color=colour, label=label if seed == 0 else None)
     axis.axhline(share * math.log(4), color="grey", linewidth=0.6)
     axis.set(xlabel="iteration t", ylabel="loss on unseen words", title=f"η = {eta}")

@@ -28,7 +28,7 @@ from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.calculator import calculator_program, calculator_sums
 from attention_theory.looped_transformers.programs.newton import newton_program
@@ -145,7 +145,7 @@ basis = torch.linalg.qr(torch.cat([torch.ones(d, 1) + 0.2 * draw(d, 1), draw(d, 
 positive = basis @ torch.diag(torch.linspace(0.5, 1.5, d, dtype=torch.float64)) @ basis.mT
 dominated = basis @ torch.diag(torch.linspace(1.0, -0.3, d, dtype=torch.float64) ** 3) @ basis.mT
 x, y, zeros = draw(3, d), draw(3), torch.zeros(d, dtype=torch.float64)
-network = Network.random(d, d, seed)
+network = SigmoidNetwork.random(d, d, seed)
 programs = {
     "Newton's inverse": newton_program(positive, rounds),
     "power iteration": power_program(dominated, rounds),
@@ -262,7 +262,7 @@ print("one point more:", refusal(2))
 layout, chosen = machine.layout, inputs["Newton's inverse"]
 place = layout.rows["function"].start - layout.instruction_rows.start  # within an instruction's column
 state = layout.pack(chosen)
-layout.rows.of(state, "memory")[layout.first_instruction, place] *= -1
+layout.rows.view(state, "memory")[layout.first_instruction, place] *= -1
 for _ in range(len(references["Newton's inverse"].counters)):
     state = machine.cycle(state)
 turned = (layout.memory(state) - references["Newton's inverse"].memory).abs().max().nan_to_num(math.inf)

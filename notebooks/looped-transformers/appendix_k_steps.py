@@ -221,9 +221,9 @@ def step_1_errors(program, form="correct"):
     pointers, masks = 0.0, 0.0
     for place, (name, address) in enumerate((("a", instruction.a), ("b", instruction.b), ("c", instruction.c))):
         wanted = (layout.scratch + address + columns - place * d) % 2**layout.bits
-        pointers = max(pointers, (layout.rows.of(scratchpad, f"to {name}") - layout.codes[wanted]).abs().max().item())
+        pointers = max(pointers, (layout.rows.view(scratchpad, f"to {name}") - layout.codes[wanted]).abs().max().item())
         inside = (columns >= place * d) & (columns < place * d + instruction.width)
-        masks = max(masks, (layout.rows.of(scratchpad, f"mask {name}")[:, 0] - inside.double()).abs().max().item())
+        masks = max(masks, (layout.rows.view(scratchpad, f"mask {name}")[:, 0] - inside.double()).abs().max().item())
     return pointers, masks
 
 
@@ -249,10 +249,10 @@ agrees = {place: in_program(form={place: "printed"}) for place in ("pointers", "
 # %%
 program = sum_program(d)
 layout, moments = watch(program)
-data = layout.rows.of(moments["2"], "data")[:, :d]
-in_add, in_transpose = (layout.rows.of(moments["3"], name) for name in ("add", "transpose"))
-returned = layout.rows.of(moments["5"], "data")[2 * d : 3 * d, :d].mT
-masked = layout.rows.of(moments["2"], "to c")[: layout.scratch]  # the row of Eq. (13)
+data = layout.rows.view(moments["2"], "data")[:, :d]
+in_add, in_transpose = (layout.rows.view(moments["3"], name) for name in ("add", "transpose"))
+returned = layout.rows.view(moments["5"], "data")[2 * d : 3 * d, :d].mT
+masked = layout.rows.view(moments["2"], "to c")[: layout.scratch]  # the row of Eq. (13)
 c_codes = torch.zeros_like(masked)
 c_codes[2 * d : 3 * d] = layout.codes[layout.scratch + program.addresses["c"] + torch.arange(d)]
 operands = torch.cat([a.mT, b.mT, torch.ones(d, d, dtype=torch.float64)])
@@ -260,9 +260,9 @@ operands = torch.cat([a.mT, b.mT, torch.ones(d, d, dtype=torch.float64)])
 # %%
 second = assemble("c = transpose(a)\nc = add(a, b)\nc = sub(a, b)\nhalt", {"a": a, "b": b, "c": 0.0}, d)
 other_layout, other_moments = watch(second)
-other = other_layout.rows.of(other_moments["3"], "add")
+other = other_layout.rows.view(other_moments["3"], "add")
 leaky_layout, leaky = watch(program, gate=a.abs().max().item() / 2)
-leak = leaky_layout.rows.of(leaky["3"], "transpose")
+leak = leaky_layout.rows.view(leaky["3"], "transpose")
 
 # %%
 fig, axes = show.axes(1, 3, width=8.0, height=2.6)

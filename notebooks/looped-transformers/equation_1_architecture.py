@@ -208,7 +208,7 @@ touched = (final != loaded).any(dim=1)
 leaky = SubleqMachine(machine.address_bits, bits, form={"constants": "printed"})
 leaked = (leaky.run(loaded, steps, inverse_temperature) != loaded).any(dim=1)
 silenced = loaded.clone()
-machine.rows.of(silenced, "indicator").zero_()
+machine.rows.view(silenced, "indicator").zero_()
 kept = (machine.run(silenced, steps, inverse_temperature) != silenced).any(dim=1)
 result = machine.memory(final, source_program).tolist()
 wanted = interpret(source_program, bits, 2000).memories[-1].tolist()
@@ -234,7 +234,7 @@ claim.control.equal("entries changed by a layer with one hidden unit", changed(b
 claim.verdict()
 
 # %%
-commands = machine.rows.of(loaded, "command")[first_command:].unflatten(1, (3, -1))
+commands = machine.rows.view(loaded, "command")[first_command:].unflatten(1, (3, -1))
 code = ((commands > 0) << torch.arange(machine.address_bits)).sum(-1) - torch.tensor([1, 1, first_command])
 unpacked = machine.memory(loaded, source_program).tolist()
 shifted = machine.memory(loaded.roll(1, dims=0), source_program).tolist()

@@ -271,11 +271,11 @@ def next_product(form="correct", restored=False):
     run = run_block(block, a, b)
     state, wanted = run.state.clone(), block.reference(a, b)
     if restored:
-        run.rows.of(state, "mul ones")[:, 2 * d : 4 * d] = 1
-    data = run.rows.of(state, "mul")
+        run.rows.view(state, "mul ones")[:, 2 * d : 4 * d] = 1
+    data = run.rows.view(state, "mul")
     data[...] = 0
     data[:, :d], data[:, d : 2 * d] = a.mT, b.mT
-    again = run.rows.of(run.machine.cycle(state, 40.0), "mul")[:, 2 * d : 3 * d].mT
+    again = run.rows.view(run.machine.cycle(state, 40.0), "mul")[:, 2 * d : 3 * d].mT
     return (run.result - wanted).abs().max(), (again - wanted).abs().max().nan_to_num(math.inf)
 
 

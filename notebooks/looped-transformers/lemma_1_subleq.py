@@ -234,7 +234,7 @@ def changed_by_layer(moments: list[Moment]) -> dict[str, list[bool]]:
     """For each block of rows, which layers change it."""
     return {
         name: [
-            bool((machine.rows.of(after.state, name) - machine.rows.of(before.state, name)).abs().max() > 0.5)
+            bool((machine.rows.view(after.state, name) - machine.rows.view(before.state, name)).abs().max() > 0.5)
             for before, after in itertools.pairwise(moments)
         ]
         for name in blocks
@@ -602,9 +602,9 @@ claim.verdict()
 finished = machine.run(machine.load(source), len(interpret(source, 8, 1000)) + 1, inverse_temperature)
 again = machine.cycle(finished, inverse_temperature)
 broken = machine.load(source)
-machine.rows.of(broken, "memory")[2] = machine.rows.of(broken, "memory")[3]  # cell 1 now holds what cell 2 holds: 7
-machine.rows.of(broken, "memory")[1] = machine.rows.of(broken, "memory")[5]  # cell 0 now holds what cell 4 holds: 1
-machine.rows.of(broken, "counter")[0] = machine.rows.of(broken, "encoding")[-1]  # at the last instruction
+machine.rows.view(broken, "memory")[2] = machine.rows.view(broken, "memory")[3]  # cell 1 now holds what cell 2 holds: 7
+machine.rows.view(broken, "memory")[1] = machine.rows.view(broken, "memory")[5]  # cell 0 now holds what cell 4 holds: 1
+machine.rows.view(broken, "counter")[0] = machine.rows.view(broken, "encoding")[-1]  # at the last instruction
 unsettled = machine.cycle(broken, inverse_temperature)
 moved = int((machine.memory(unsettled, source) != machine.memory(broken, source)).sum())
 

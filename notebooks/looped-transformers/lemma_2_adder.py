@@ -206,7 +206,7 @@ def adder(length: int, last_pair: bool = True) -> tuple[Rows, Layer]:
 def total(a: torch.Tensor, b: torch.Tensor, length: int, last_pair: bool = True) -> torch.Tensor:
     """The bits of a + b as the layer computes them."""
     rows, layer = adder(length, last_pair)
-    return rows.of(layer.dense.feed_forward(torch.cat([to_bits(a, length), to_bits(b, length)], dim=1)), "a")
+    return rows.view(layer.dense.feed_forward(torch.cat([to_bits(a, length), to_bits(b, length)], dim=1)), "a")
 
 
 # %%

@@ -162,11 +162,11 @@ def random_state(number: int) -> tuple[torch.Tensor, int]:
     state = torch.zeros(columns, rows.size, dtype=torch.float64)
     content = torch.randint(0, 2, (columns, height), generator=generator) * 2.0 - 1
     target = int(torch.randint(1, columns, (), generator=generator))
-    rows.of(state, "memory")[1:] = content[1:].double()
-    rows.of(state, "scratch")[0] = content[0].double()
-    rows.of(state, "encoding")[1:] = position_codes(columns)[1:]
-    rows.of(state, "pointer")[0] = position_codes(columns)[target]
-    rows.of(state, "indicator")[0] = 1
+    rows.view(state, "memory")[1:] = content[1:].double()
+    rows.view(state, "scratch")[0] = content[0].double()
+    rows.view(state, "encoding")[1:] = position_codes(columns)[1:]
+    rows.view(state, "pointer")[0] = position_codes(columns)[target]
+    rows.view(state, "indicator")[0] = 1
     return state, target
 
 
@@ -176,7 +176,7 @@ head = access("read").dense.heads[0]
 scores = (state @ head.query.mT) @ (state @ head.key.mT).mT
 weights = (inverse_temperature * scores).softmax(dim=-1)
 square = [weights[i, j].item() for i in (0, target) for j in (0, target)]
-alone = (inverse_temperature * (state @ head.query.mT) @ rows.of(state, "encoding").mT).softmax(dim=-1)
+alone = (inverse_temperature * (state @ head.query.mT) @ rows.view(state, "encoding").mT).softmax(dim=-1)
 uneven = max(abs(alone[i, j].item() - 0.5) for i in (0, target) for j in (0, target))
 others = [j for j in range(columns) if j not in (0, target)]
 
@@ -263,9 +263,9 @@ def wanted(kind: str, state: torch.Tensor, target: int) -> torch.Tensor:
     """The state after a perfect read or write."""
     after = state.clone()
     if kind == "read":
-        rows.of(after, "scratch")[0] = rows.of(state, "memory")[target]
+        rows.view(after, "scratch")[0] = rows.view(state, "memory")[target]
     else:
-        rows.of(after, "memory")[target] = rows.of(state, "scratch")[0]
+        rows.view(after, "memory")[target] = rows.view(state, "scratch")[0]
     return after
 
 
@@ -285,7 +285,7 @@ def real_error(kind: str) -> float:
     for number in range(draws):
         state, target = random_state(number)
         for name in ("memory", "scratch"):
-            block = rows.of(state, name)
+            block = rows.view(state, name)
             block *= 2 * torch.rand(block.shape, generator=generator, dtype=torch.float64)
         after = access(kind).dense(state, inverse_temperature, "hardmax")
         worst = max(worst, (after - wanted(kind, state, target)).abs().max().item())
@@ -298,7 +298,7 @@ def soft_error(lam: float) -> float:
     worst, layer = 0.0, access("read").dense
     for number in range(20):
         state, target = random_state(number)
-        error = rows.of(layer(state, lam), "scratch")[0] - rows.of(state, "memory")[target]
+        error = rows.view(layer(state, lam), "scratch")[0] - rows.view(state, "memory")[target]
         worst = max(worst, error.abs().max().item())
     return worst
 
@@ -351,10 +351,10 @@ large_error = (read_large - size).abs()
 def write_three(form: Form) -> list[float]:
     """Write [1, -1, 1] over [-1, 1, 1]: what the target column holds afterwards, in its first three rows."""
     state, target = random_state(0)
-    rows.of(state, "scratch")[0, :3] = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
-    rows.of(state, "memory")[target, :3] = torch.tensor([-1.0, 1.0, 1.0], dtype=torch.float64)
+    rows.view(state, "scratch")[0, :3] = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
+    rows.view(state, "memory")[target, :3] = torch.tensor([-1.0, 1.0, 1.0], dtype=torch.float64)
     after = access("write", form=form).dense(state, inverse_temperature, "hardmax")
-    return [round(value) for value in rows.of(after, "memory")[target, :3].tolist()]
+    return [round(value) for value in rows.view(after, "memory")[target, :3].tolist()]
 
 
 three = {form: write_three(form) for form in ("correct", "printed")}
@@ -369,12 +369,12 @@ print(f"[1, -1, 1] over [-1, 1, 1]: {three['correct']}, and with both units adde
 # %%
 sizes = {kind: summarise(LoopedTransformer(rows, [access(kind)])) for kind in ("read", "write")}
 no_indicator, aim = random_state(0)
-rows.of(no_indicator, "indicator")[0] = 0
+rows.view(no_indicator, "indicator")[0] = 0
 unread = access("read").dense(no_indicator, inverse_temperature)
-missed = (rows.of(unread, "scratch")[0] - rows.of(no_indicator, "memory")[aim]).abs().max()
+missed = (rows.view(unread, "scratch")[0] - rows.view(no_indicator, "memory")[aim]).abs().max()
 reader = access("read").dense
 behind_head = [reader.attend(random_state(number)[0], inverse_temperature) for number in range(20)]
-kept = {f"state {number}": rows.of(after, "indicator")[0, 0].item() for number, after in enumerate(behind_head)}
+kept = {f"state {number}": rows.view(after, "indicator")[0, 0].item() for number, after in enumerate(behind_head)}
 in_hard_read = wrong("read", "hardmax")
 
 # %%

@@ -26,7 +26,7 @@ from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     PLACES,
     listing_beside,
@@ -278,7 +278,7 @@ seed = 1  # of network and data, at least 0
 
 # %%
 require(d=(d, 3, 8), points=(points, 2, None), epochs=(epochs, 1, None), rate=(rate, 0.001, 0.5), seed=(seed, 0, None))
-network, source = Network.random(d, d, seed), generator(seed + 1)
+network, source = SigmoidNetwork.random(d, d, seed), generator(seed + 1)
 x = torch.randn(max(8, points), d, generator=source, dtype=torch.float64)
 y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 
@@ -294,16 +294,16 @@ def finite_differences(step=1e-6):
             for sign in (1, -1):
                 moved = value.clone()
                 moved.view(-1)[place] += sign * step
-                losses.append(Network(**(vars(network) | {name: moved})).loss(x[0], y[0].item()))
+                losses.append(SigmoidNetwork(**(vars(network) | {name: moved})).loss(x[0], y[0].item()))
             slope.view(-1)[place] = (losses[0] - losses[1]) / (2 * step)
         slopes.append(slope)
-    return Network(*slopes)
+    return SigmoidNetwork(*slopes)
 
 
 # %%
 slope = network.gradient(x[0], y[0].item())
 stepped = network.step(x[0], y[0].item(), rate)
-printed_update = Network(stepped.w1, network.b1, stepped.w2, network.b2)
+printed_update = SigmoidNetwork(stepped.w1, network.b1, stepped.w2, network.b2)
 column = network.w2[:, None]
 conforms = column.shape[1] == column.shape[0]
 ratio = stepped.loss(x[0], y[0].item()) / network.loss(x[0], y[0].item())
@@ -406,7 +406,7 @@ show.figure(
 # %%
 def with_shape(hidden, inputs):
     """One step of a network of another shape in the machine: whether the counter is right, and the distance."""
-    other, point = Network.random(hidden, inputs, seed), x[:1, :inputs]
+    other, point = SigmoidNetwork.random(hidden, inputs, seed), x[:1, :inputs]
     program = machine_program(other, point, y[:1], rate, 1)
     run, reference = FleqMachine(program).run(program, 60), interpret(program)
     learned = read_network(program, run.memory, hidden, inputs)

@@ -31,7 +31,7 @@ from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     listing_beside,
     listing_program,
@@ -153,7 +153,7 @@ mover = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temp
 layout = mover.layout
 codes = 2**layout.bits
 start = torch.stack([layout.pack(loop) for loop in loops.values()])
-program_columns = layout.rows.of(start, "memory")[:, layout.first_instruction :]
+program_columns = layout.rows.view(start, "memory")[:, layout.first_instruction :]
 wrong_addresses = wrong_columns = 0
 
 # %%
@@ -164,7 +164,7 @@ for _ in range(codes):
     state = mover.cycle(mover.cycle(state))  # the move, and the jump back to it
     expected[:, 2] = (expected[:, 2] + moves_on + layout.scratch) % codes - layout.scratch
     wrong_addresses += int((layout.addresses(state) != expected).any(-1).any(-1).sum())
-    others = layout.rows.of(state, "memory")[:, layout.first_instruction :] != program_columns
+    others = layout.rows.view(state, "memory")[:, layout.first_instruction :] != program_columns
     others[:, 2, : 3 * layout.bits] = False
     wrong_columns += int(others.any(-1).any(-1).sum())
 print(f"{codes * len(loops)} moves: {wrong_addresses} wrong, {wrong_columns} with another bit changed")
@@ -179,10 +179,10 @@ for name, variable_name in zip("abc", ("x", "zero", "x"), strict=True):
     there = assemble("\n".join([*lines, "step: x = add(x, zero) width 1", "halt"]), {"x": 1.0}, d)
     computer = FleqMachine(there, inverse_temperature=inverse_temperature)
     at = computer.layout.pack(there)
-    columns = [computer.layout.rows.of(at, "memory")[computer.layout.first_instruction :]]
+    columns = [computer.layout.rows.view(at, "memory")[computer.layout.first_instruction :]]
     for _ in range(4):
         at = computer.cycle(at)
-        columns.append(computer.layout.rows.of(at, "memory")[computer.layout.first_instruction :])
+        columns.append(computer.layout.rows.view(at, "memory")[computer.layout.first_instruction :])
     restored.append(torch.equal(columns[4], columns[0]))
     unrestored.append(torch.equal(columns[3], columns[0]))
 
@@ -273,7 +273,7 @@ print(refusal)
 # In back-propagation, a loop over the hidden units runs inside the loop over the data.
 
 # %%
-network, inputs = Network.random(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
+network, inputs = SigmoidNetwork.random(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
 labels = normal(network_points, seed=source)
 training = listing_program(network, inputs, labels, rate, 2)
 line_35 = training.labels["line35"]

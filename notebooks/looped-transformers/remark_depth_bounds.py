@@ -28,7 +28,7 @@ from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.calculator import (
     calculator_blocks,
@@ -184,7 +184,7 @@ programs = {
     "matrix inverse": newton_program(matrix, 4),
     "power iteration": power_program(matrix + matrix.mT, 4),
     "SGD, linear model": unrolled_program(points[0], points, labels, 0.1, 2),
-    "SGD, two layers": machine_program(Network.random(size, size, seed), points, labels, 0.1),
+    "SGD, two layers": machine_program(SigmoidNetwork.random(size, size, seed), points, labels, 0.1),
 }
 claimed = dict.fromkeys(programs, 13) | {"calculator": 12}
 sums = calculator_sums(0.05, 0.2, 8.0, 6.0)

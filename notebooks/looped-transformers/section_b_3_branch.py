@@ -145,7 +145,7 @@ def integer_flags(values: torch.Tensor) -> torch.Tensor:
     layer = Layer(rows, "flag")
     flag_of_integer(layer, rows["value"][0], rows["flag"][0], rows["indicator"][0])
     state = torch.stack([values, torch.zeros_like(values), torch.ones_like(values)], dim=1)
-    return rows.of(layer.dense.feed_forward(state), "flag")[:, 0]
+    return rows.view(layer.dense.feed_forward(state), "flag")[:, 0]
 
 
 every = {length: torch.arange(-(2 ** (length - 1)), 2 ** (length - 1)) for length in lengths}
@@ -163,9 +163,9 @@ def bit_flags(values: torch.Tensor, length: int, form: Form = "correct") -> torc
     layer = Layer(rows, "flag")
     flag_of_bits(layer, rows["value"], rows["flag"][0], rows["indicator"][0], form)
     state = torch.zeros(len(values), rows.size, dtype=torch.float64)
-    rows.of(state, "value")[:] = to_bits(values, length)
-    rows.of(state, "indicator")[:] = 1
-    return rows.of(layer.dense.feed_forward(state), "flag")[:, 0]
+    rows.view(state, "value")[:] = to_bits(values, length)
+    rows.view(state, "indicator")[:] = 1
+    return rows.view(layer.dense.feed_forward(state), "flag")[:, 0]
 
 
 shortest = min(lengths)
@@ -224,12 +224,12 @@ def next_counters(machine: LoopedTransformer, value: int, flag: float = 0.0) -> 
     """The next counter for all pairs (counter, target)."""
     rows = machine.rows
     state = torch.zeros(len(codes), len(codes), rows.size, dtype=torch.float64)
-    rows.of(state, "value")[:] = to_bits(value, shortest)
-    rows.of(state, "counter")[:] = codes[:, None]
-    rows.of(state, "target")[:] = codes
-    rows.of(state, "flag")[:] = flag
-    rows.of(state, "indicator")[:] = 1
-    return rows.of(machine.cycle(state, 1.0), "counter")
+    rows.view(state, "value")[:] = to_bits(value, shortest)
+    rows.view(state, "counter")[:] = codes[:, None]
+    rows.view(state, "target")[:] = codes
+    rows.view(state, "flag")[:] = flag
+    rows.view(state, "indicator")[:] = 1
+    return rows.view(machine.cycle(state, 1.0), "counter")
 
 
 def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:

@@ -526,7 +526,7 @@ for code in (5, 6, 7, 8):
     fleq = FleqMachine(source, heads="several")
     first, state = fleq.transformer.dense[0], fleq.layout.pack(source)
     off = first(state, heat_of_pointers) - first(state, heat_of_pointers, "hardmax")
-    noise_of = [fleq.layout.rows.of(off, f"to {name}")[: fleq.layout.scratch].abs().max().item() for name in "abc"]
+    noise_of = [fleq.layout.rows.view(off, f"to {name}")[: fleq.layout.scratch].abs().max().item() for name in "abc"]
     x = math.exp(-2 * heat_of_pointers)
     pointer_noise[code] = max(noise_of)
     eta = (1 + x) ** code - 1 + fleq.layout.scratch * math.exp(-heat_of_pointers * code)

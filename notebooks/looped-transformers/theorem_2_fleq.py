@@ -422,7 +422,7 @@ parts = [
 def off_pattern(one):
     """Parts of the listed blocks that are filled where the paper's matrix is empty, or empty where it is filled."""
     wanted = [(name, part, mark) for name, marks in pattern.items() for part, mark in zip(parts, marks, strict=True)]
-    filled = [(layout.rows.of(one[part], name).abs().max() > 1e-9, mark) for name, part, mark in wanted]
+    filled = [(layout.rows.view(one[part], name).abs().max() > 1e-9, mark) for name, part, mark in wanted]
     return sum(mark != "?" and bool(full) != (mark == "x") for full, mark in filled)
 
 

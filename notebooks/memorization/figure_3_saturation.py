@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from attention_theory.memorization.attention import Heads, capacity, softmax_weights
+from attention_theory.memorization.attention import KeyQueryHeads, capacity, softmax_weights
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.saturation import Saturation, saturation, saturation_by_model
@@ -201,7 +201,7 @@ for H in sizes:
     examples = sample_examples(capacity(H, context, width), context, width, law="uniform", seed=seed)
     heads = build_heads(examples, H, width, seed=seed + 1).heads
     built[H] = saturation(softmax_weights(heads, examples).transpose(0, 1), threshold)
-    sharp = Heads(1e4 * heads.keys, heads.queries)
+    sharp = KeyQueryHeads(1e4 * heads.keys, heads.queries)
     sharpened[H] = saturation(softmax_weights(sharp, examples).transpose(0, 1), threshold)
 
 # %%

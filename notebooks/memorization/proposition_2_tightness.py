@@ -12,7 +12,7 @@ import torch
 
 from attention_theory.memorization.attention import (
     Examples,
-    Heads,
+    KeyQueryHeads,
     capacity,
     features,
     predict,
@@ -159,13 +159,13 @@ def trained_to(data: Examples, wanted: torch.Tensor, heads: int, head_width: int
 rows, nulls, shared_ranks, separate_ranks, tanh_ranks, drops = [], [], [], [], [], []
 
 
-def kinds_of_heads(H: int, n: int, examples: Examples) -> dict[str, Heads]:
+def kinds_of_heads(H: int, n: int, examples: Examples) -> dict[str, KeyQueryHeads]:
     """Four kinds of heads on tokens of width 2n."""
     random = random_heads(H, 2 * n, 2 * n, seed + 2)
     return {
         "random": random,
         "built": build_heads(examples.take(slice(0, capacity(H, n, n))), H, n, seed=seed + 1).heads,
-        "saturated": Heads(4 * random.keys, 4 * random.queries),
+        "saturated": KeyQueryHeads(4 * random.keys, 4 * random.queries),
         "d_h = 1": random_heads(H, 2 * n, 1, seed + 3),
     }
 

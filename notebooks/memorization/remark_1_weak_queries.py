@@ -43,7 +43,7 @@
 # %%
 import torch
 
-from attention_theory.memorization.attention import Examples, Heads, capacity, features, predict, random_heads
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, capacity, features, predict, random_heads
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.exact_rank import exact_features
 from attention_theory.memorization.examples import (
@@ -89,7 +89,7 @@ query_ranks = {f"Q = {Q}": int(numerical_rank(data.queries)) for Q, data in summ
 
 # %%
 drawn = random_heads(heads, width, width, seed + 4)
-strong = Heads(2 * drawn.keys, 2 * drawn.queries)
+strong = KeyQueryHeads(2 * drawn.keys, 2 * drawn.queries)
 crowd = sample_examples(3 * heads * context, context, width, seed=seed)
 reached = {Q: int(numerical_rank(features(strong, with_query_span(crowd, Q, seed + 1)), rtol=1e-12)) for Q in spans}
 

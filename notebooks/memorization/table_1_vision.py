@@ -85,7 +85,7 @@ from attention_theory.memorization.kruskal import (
     satisfied_fraction,
 )
 from attention_theory.memorization.published import load_vision_model
-from attention_theory.memorization.transformer import Layer, cast, random_attention
+from attention_theory.memorization.transformer import TransformerLayer, cast, random_attention
 from attention_theory.memorization.vision import VisionModel, random_vision_model, train_vision_model
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
@@ -128,7 +128,7 @@ f"n = {n} tokens of width d = {d}; the trained stand-in's loss fell from {losses
 
 # %%
 def outputs(
-    model: VisionModel, layer: Layer | None, images: torch.Tensor, dtype: torch.dtype
+    model: VisionModel, layer: TransformerLayer | None, images: torch.Tensor, dtype: torch.dtype
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Queries of all images and contexts of the first 100, at the embedding or after a layer."""
     own, queries, contexts = cast(model, dtype), [], []

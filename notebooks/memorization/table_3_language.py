@@ -22,7 +22,7 @@ from attention_theory.memorization.kruskal import (
     satisfied_fraction,
 )
 from attention_theory.memorization.language import (
-    LanguageModel,
+    PretrainedModel,
     WordNumbers,
     random_language_model,
     sample_texts,
@@ -235,7 +235,7 @@ f"{len(source) / 1e6:.1f} million characters; the texts drawn hold {encode.count
 
 # %%
 def examine(
-    model: LanguageModel, numbers: torch.Tensor, depth: int, dtype: torch.dtype, count: int, contexts: int
+    model: PretrainedModel, numbers: torch.Tensor, depth: int, dtype: torch.dtype, count: int, contexts: int
 ) -> dict:
     """Which subsets of n queries, and of d (or fewer), have full rank, and which of the first contexts."""
     own, n, width = cast(model, dtype), numbers.shape[1], model.words.shape[1]
@@ -557,7 +557,7 @@ claim.verdict()
 MANY = 600  # contexts of a checkpoint: if all pass, the 99 % interval of the share lies above 0.99
 
 
-def published(folder: Path) -> tuple[dict[str, LanguageModel], torch.Tensor]:
+def published(folder: Path) -> tuple[dict[str, PretrainedModel], torch.Tensor]:
     """The model of a checkpoint, the same with random positions, and texts in its own tokens."""
     model = cast(replace(load_language_model(folder), sentences=sentences), device)
     n = len(model.positions)  # where n > d, no subset of n queries and no context is independent

@@ -14,7 +14,7 @@ import torch
 
 from attention_theory.memorization.attention import (
     Examples,
-    Heads,
+    KeyQueryHeads,
     capacity,
     features,
     predict,
@@ -642,7 +642,7 @@ owned = blocks(data.count, H, min(n, d_h))
 saturating = build_heads(data, H, d_h, seed=seed + 2)
 quiet_keys = saturating.heads.keys.clone()
 quiet_keys[1:, :, min(n, d_h) - 1] = 0  # the saturating column of every head but the first
-without = softmax_weights(Heads(quiet_keys, saturating.heads.queries), data).amax(dim=-1)
+without = softmax_weights(KeyQueryHeads(quiet_keys, saturating.heads.queries), data).amax(dim=-1)
 loudest = max(
     2 * (1 - without[t, h].item()) for h in range(1, H) for t in range(data.count) if t not in owned[h]
 )  # the largest distance from one-hot

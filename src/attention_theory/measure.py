@@ -1,4 +1,4 @@
-"""What a computation costs: operations, entries and bytes, counted; and the seconds of a core.
+"""Costs of a computation: operations, entries and bytes, counted; and the seconds of a core.
 
 The papers claim costs (linear time, memory of order L), so counting them is part of the mathematics: pages, tests and
 benchmarks all read the same counters.
@@ -17,7 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attention_theory.validation import require
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def matrix_operations(run: Callable[[], object]) -> int:
@@ -65,8 +65,8 @@ def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
     return statistics.median(taken)
 
 
-def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """What ``run()`` gives, and the CPU seconds of this one pass, without a pass to warm up."""
+def timed(run: Callable[[], _Result]) -> tuple[_Result, float]:
+    """The result of ``run()``, and the CPU seconds of this one pass, without a pass to warm up."""
     start = time.process_time()
     result = run()
     return result, time.process_time() - start

@@ -24,7 +24,7 @@ class Rows:
         rows = Rows(memory=8, pointer=4, encoding=4, indicator=1)
         rows["pointer"]             # range(8, 12), and can be sliced further: rows["pointer"][:2]
         rows.indices("pointer")     # the same as a tensor
-        rows.of(state, "memory")    # the view (..., columns, 8) of a state
+        rows.view(state, "memory")  # the view (..., columns, 8) of a state
         rows.size                   # 17, the width of the transformer
         rows.blocks                 # every name with its range
 
@@ -64,7 +64,7 @@ class Rows:
         """The rows of ``name`` as a tensor, to index with and to pick from."""
         return torch.arange(self.blocks[name].start, self.blocks[name].stop, device=device)
 
-    def of(self, state: Shaped[Tensor, "... columns rows"], name: str) -> Shaped[Tensor, "... columns block"]:
+    def view(self, state: Shaped[Tensor, "... columns rows"], name: str) -> Shaped[Tensor, "... columns block"]:
         """The block ``name`` of a state: a view, so that assigning to it changes the state."""
         block = self.blocks[name]
         return state[..., block.start : block.stop]
@@ -93,7 +93,7 @@ def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> l
 
 
 def moves(source: Sequence[int], target: Sequence[int], weight: float = 1.0) -> list[tuple[Combination, int]]:
-    """What a value matrix does that adds ``weight`` times block ``source`` into block ``target``, row by row.
+    """The entries of a value matrix that adds ``weight`` times block ``source`` into block ``target``, row by row.
 
     Raises:
         ValueError: blocks of different lengths.

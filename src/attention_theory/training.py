@@ -16,11 +16,11 @@ from torch import Tensor
 from attention_theory.validation import require
 
 Parameters = dict[str, Tensor]
-Schedule = Literal["constant", "cosine"]
+_Schedule = Literal["constant", "cosine"]
 
 
 @dataclass(frozen=True)
-class Trained:
+class _Trained:
     """Stacked models after training.
 
     Attributes:
@@ -41,7 +41,7 @@ class Adam:
 
     Args:
         value: the parameters of every model, the models first.
-        rate: the learning rate, one for all or one a model.
+        lr: the learning rate, one for all or one a model.
         weight_decay: decoupled decay, as a multiple of the rate.
         betas: the two averages.
     """
@@ -49,20 +49,20 @@ class Adam:
     def __init__(
         self,
         value: Float[Tensor, "models ..."],
-        rate: float | Float[Tensor, " models"],
+        lr: float | Float[Tensor, " models"],
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.999),
     ) -> None:
         self.value, self.weight_decay, self.betas = value, weight_decay, betas
-        self.rate = _per_model(rate, value)
+        self.lr = _per_model(lr, value)
         self.first, self.second = torch.zeros_like(value), torch.zeros_like(value)
         self._change, self._spread = torch.empty_like(value), torch.empty_like(value)
         self._steps = 0
 
-    def step(self, gradient: Float[Tensor, "models ..."], share: float = 1.0) -> None:
+    def step(self, gradient: Float[Tensor, "models ..."], lr_scale: float = 1.0) -> None:
         """One step down a gradient, at a share of the rate."""
         self._steps += 1
-        now, squares = share * self.rate, self._change
+        now, squares = lr_scale * self.lr, self._change
         self.first.lerp_(gradient, 1 - self.betas[0])
         self.second.lerp_(torch.mul(gradient, gradient, out=squares), 1 - self.betas[1])
         spread = torch.div(self.second, 1 - self.betas[1] ** self._steps, out=self._spread).sqrt_().add_(1e-8)
@@ -76,19 +76,19 @@ def train_many(
     loss: Callable[[Parameters, int], Float[Tensor, " models"]],
     start: Mapping[str, Tensor],
     steps: int,
-    rate: float | Float[Tensor, " models"],
-    schedule: Schedule = "constant",
+    lr: float | Float[Tensor, " models"],
+    schedule: _Schedule = "constant",
     weight_decay: float = 0.0,
     betas: tuple[float, float] = (0.9, 0.999),
     record_every: int | None = None,
-) -> Trained:
+) -> _Trained:
     """Train stacked models by Adam (AdamW with ``weight_decay``), each by its own loss and learning rate.
 
     Args:
         loss: the loss of every model at given parameters and step; the step lets it draw its batch.
         start: the stacked parameters to begin from, the models first in every one; not changed.
         steps: the number of steps, at least 1.
-        rate: the learning rate, one for all or one a model.
+        lr: the learning rate, one for all or one a model.
         schedule: ``cosine`` lets the rate fall to zero along a half cosine.
         weight_decay: decoupled decay, as a multiple of the rate.
         betas: Adam's two averages.
@@ -100,7 +100,7 @@ def train_many(
     require(steps=(steps, 1, None), schedule=(schedule, {"constant", "cosine"}))
     every = record_every or max(1, steps // 50)
     models = {name: value.detach().clone().requires_grad_() for name, value in start.items()}
-    optimisers = [Adam(value.detach(), rate, weight_decay, betas) for value in models.values()]
+    optimisers = [Adam(value.detach(), lr, weight_decay, betas) for value in models.values()]
     history, marks = [], []
     for step in range(steps):
         losses = loss(models, step)
@@ -116,8 +116,8 @@ def train_many(
     history.append(final.clone())
     marks.append(steps)
     trained = {name: value.detach() for name, value in models.items()}
-    return Trained(trained, final, torch.stack(history), marks)
+    return _Trained(trained, final, torch.stack(history), marks)
 
 
-def _per_model(rate: float | Tensor, like: Tensor) -> float | Tensor:
-    return rate.reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate
+def _per_model(lr: float | Tensor, like: Tensor) -> float | Tensor:
+    return lr.reshape(-1, *[1] * (like.ndim - 1)) if isinstance(lr, Tensor) else lr

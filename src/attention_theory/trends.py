@@ -27,7 +27,7 @@ def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> f
 
 
 def line_of_the_mean(x: Float[Tensor, " points"], values: Float[Tensor, "points seeds"]) -> list[float]:
-    """How straight the mean over the seeds is: R² of its best line, as draws that give the estimate and its interval.
+    """Straightness of the mean over the seeds: R² of its best line, as draws that give the estimate and its interval.
 
     A single seed's line has the seed's scatter in it, which is no bend. The draws are the jackknife's pseudo-values: S
     times R² of all S seeds, less S - 1 times that without one of them.
@@ -65,23 +65,6 @@ def exponent(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " p
         least = values.min().item()
         refuse_unless(least > 0, f"{name} must be positive, the least is {least}")
     return slope(_double(x).log(), _double(y).log())
-
-
-def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, " steps"]:
-    """The steps from one mean to the next, in standard errors of the step (at least three seeds).
-
-    Raises:
-        ParameterError: fewer than three seeds.
-    """
-    refuse_unless(values.shape[1] >= 3, f"values must have at least three seeds, got {values.shape[1]}")
-    return gain(values[:-1], values[1:])
-
-
-def gain(before: Float[Tensor, "... seeds"], after: Float[Tensor, "... seeds"]) -> Float[Tensor, "..."]:
-    """The difference of two means in standard errors; a spread of 0 counts as the smallest float."""
-    seeds = before.shape[-1]
-    error = ((before.var(dim=-1) + after.var(dim=-1)) / seeds).sqrt().clamp(min=torch.finfo(before.dtype).tiny ** 0.5)
-    return (after.mean(dim=-1) - before.mean(dim=-1)) / error
 
 
 def _double(values: Float[Tensor, " points"] | Sequence[float]) -> Float[Tensor, " points"]:

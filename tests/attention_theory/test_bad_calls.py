@@ -19,7 +19,7 @@ import attention_theory
 from attention_theory.bridges.stored_sentences import sentence_count, store, understood
 from attention_theory.data.library_sources import ascii_documents
 from attention_theory.data.photographs import patches
-from attention_theory.data.token_files import Corpus, Tokens
+from attention_theory.data.token_files import Corpus, _Tokens
 from attention_theory.encodings import rotate
 from attention_theory.hyper_attention.certified.data import certify_unseen_direction
 from attention_theory.hyper_attention.interactions.approximation import best_residual
@@ -27,17 +27,20 @@ from attention_theory.hyper_attention.interactions.flow import flow_limit
 from attention_theory.hyper_attention.interactions.fourier import position_code
 from attention_theory.hyper_attention.interactions.gram import descend as descend_many
 from attention_theory.hyper_attention.interactions.interactions import represent
-from attention_theory.hyper_attention.interactions.projections import agreements, missed_agreements
+from attention_theory.hyper_attention.interactions.projections import (
+    agreements,
+    missed_agreements,
+)
+from attention_theory.hyper_attention.language._stacked import StackedModels
 from attention_theory.hyper_attention.language.language_model import LanguageModel
-from attention_theory.hyper_attention.language.pretraining import Course, Training, gaps, pretrain
-from attention_theory.hyper_attention.language.stacked import StackedModels
+from attention_theory.hyper_attention.language.pretraining import Course, Training, _pretrain, gaps
+from attention_theory.hyper_attention.layers._window_attention import window_attention
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, shared_factors_of
 from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
-from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.hyper_attention.worlds.collisions import simulate
 from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead, Factor, Weight, layer_of
 from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
@@ -115,7 +118,7 @@ from attention_theory.memorization.transformer import random_layer
 from attention_theory.nn import FleqTransformer
 from attention_theory.numerics import relative_error
 from attention_theory.rows import Rows
-from attention_theory.trends import exponent, increments, line_of_the_mean, linear_fit_r2, slope
+from attention_theory.trends import exponent, line_of_the_mean, linear_fit_r2, slope
 from attention_theory.validation import ParameterError
 
 
@@ -138,7 +141,7 @@ TASK = Task(8, 1, 2, 8)
 RUN = TrainingRun(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
 STRINGS, COMPACT = StringForm(2, 2, 3), CompactMachine(2, 2, 3, 4)
 TABLE, WORD, PLACE = (torch.zeros(1, *shape, dtype=torch.int64) for shape in ((2, 2, 3), (3,), ()))
-TOKENS, COURSE = Tokens([np.zeros(9, dtype=np.uint16)], 3), Course([0], [1.0], [1.0])
+TOKENS, COURSE = _Tokens([np.zeros(9, dtype=np.uint16)], 3), Course([0], [1.0], [1.0])
 CORPUS, TRAINING = Corpus(TOKENS, TOKENS, "nine tokens"), Training(1, 2, 3, 1e-2, 0, 2, 1, 1)
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
 BERT = random_language_model("bert", 9, 14, 12, 3, 0)
@@ -244,9 +247,9 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: flow_limit(ones(3, 2), -ones(2))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 3))),
     ("length", lambda: certify_unseen_direction(4, 4)),
-    ("rates", lambda: descend_many(ones(2, 2, 2), ones(2, 2, 2), ones(2, 2), [(0.1, 0.1)], 15)),
-    ("kinds", lambda: pretrain([], CORPUS, TRAINING, [0])),
-    ("seeds", lambda: pretrain([[language_model()]], CORPUS, TRAINING, [0, 1])),
+    ("lrs", lambda: descend_many(ones(2, 2, 2), ones(2, 2, 2), ones(2, 2), [(0.1, 0.1)], 15)),
+    ("kinds", lambda: _pretrain([], CORPUS, TRAINING, [0])),
+    ("seeds", lambda: _pretrain([[language_model()]], CORPUS, TRAINING, [0, 1])),
     ("others", lambda: gaps([COURSE], [COURSE] * 2)),
     ("kinds", lambda: StackedModels([])),
     ("kinds", lambda: StackedModels([[]])),
@@ -356,7 +359,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("task", lambda: understood(NOISY, replace(TASK, noisy=True))),
     ("rows of flag", lambda: Rows(memory=3, flag=0)),
     ("values", lambda: line_of_the_mean(ones(3), ones(3, 2))),
-    ("values", lambda: increments(ones(3, 2))),
     ("x", lambda: slope([1], [1])),
 ]  # fmt: skip
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from attention_theory._listings import program_lines
 from attention_theory.linear_attention.machines.turing import parse_machine
-from attention_theory.listings import program_lines
 from attention_theory.looped_transformers.fleq.assembler import assemble as assemble_fleq
 from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import assemble

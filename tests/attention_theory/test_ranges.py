@@ -173,7 +173,7 @@ def outside_and_on(limits: list[Any]) -> tuple[list[Any], list[Any]]:
 def fault_of(name: str, tried: str, limits: str) -> str | None:
     """How a range is not kept by a call: empty if it is, None if there can be no such call."""
     _, each, ends = limits.rpartition("each: ")
-    if (name, tried) in COMPUTED or any(part.startswith("_") for part in name.split(".")):
+    if (name, tried) in COMPUTED or name.rpartition(".")[2].startswith("_"):
         return None
     try:
         called = called_by(name)
@@ -255,7 +255,7 @@ def test_what_is_empty_not_finite_or_of_another_shape_is_refused_by_name() -> No
     for rule, words in INPUT_RULES.items():
         for name, _, keyword in calls_of(rule):
             arg = keyword.arg or "**"
-            if any(part.startswith("_") for part in name.split(".")):
+            if name.rpartition(".")[2].startswith("_"):
                 continue
             try:
                 called = called_by(name)

@@ -9,7 +9,7 @@ def test_blocks_follow_each_other_and_give_views() -> None:
     rows = Rows(memory=3, flag=1)
     assert (rows["memory"], rows["flag"], rows.size) == (range(3), range(3, 4), 4)
     state = torch.zeros(2, 5, 4)
-    rows.of(state, "memory")[:, 1] = 1
+    rows.view(state, "memory")[:, 1] = 1
     assert state.sum() == 6
 
 

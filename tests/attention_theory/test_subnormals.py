@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 import torch
 
-from attention_theory.subnormals import subnormals_as_zero
+from attention_theory._subnormals import subnormals_as_zero
 
 
 def halves() -> list[float]:

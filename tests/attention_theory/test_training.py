@@ -25,7 +25,7 @@ def loss(models: Parameters, step: int) -> Tensor:
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_each_stacked_model_takes_the_steps_of_the_library_optimiser(decay: float) -> None:
-    trained = train_many(loss, start(), steps=50, rate=RATES, weight_decay=decay)
+    trained = train_many(loss, start(), steps=50, lr=RATES, weight_decay=decay)
     for i in range(3):
         alone = {name: value[i].clone().requires_grad_() for name, value in start().items()}
         optimiser = torch.optim.AdamW(alone.values(), lr=RATES[i].item(), weight_decay=decay)
@@ -39,7 +39,7 @@ def test_each_stacked_model_takes_the_steps_of_the_library_optimiser(decay: floa
 
 def test_the_start_is_kept_and_the_history_begins_and_ends_with_it() -> None:
     begin = start()
-    trained = train_many(loss, begin, steps=20, rate=0.01, schedule="cosine", record_every=5)
+    trained = train_many(loss, begin, steps=20, lr=0.01, schedule="cosine", record_every=5)
     assert torch.equal(begin["weight"], start()["weight"])
     assert trained.steps == [0, 5, 10, 15, 20]
     assert torch.equal(trained.history[0], loss(begin, 0))
@@ -68,6 +68,6 @@ def test_the_averages_are_those_of_the_library_unless_others_are_given() -> None
 
 
 def test_losses_are_recorded_fifty_times_or_at_every_step() -> None:
-    assert train_many(loss, start(), steps=1, rate=0.1).steps == [0, 1]
-    assert train_many(loss, start(), steps=3, rate=0.1).steps == [0, 1, 2, 3]
-    assert train_many(loss, start(), steps=150, rate=0.1).steps == list(range(0, 151, 3))
+    assert train_many(loss, start(), steps=1, lr=0.1).steps == [0, 1]
+    assert train_many(loss, start(), steps=3, lr=0.1).steps == [0, 1, 2, 3]
+    assert train_many(loss, start(), steps=150, lr=0.1).steps == list(range(0, 151, 3))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from attention_theory.randomness import normal
-from attention_theory.trends import exponent, gain, increments, line_of_the_mean, linear_fit_r2, slope
+from attention_theory.trends import exponent, line_of_the_mean, linear_fit_r2, slope
 
 
 def test_exponent_of_a_power() -> None:
@@ -19,18 +19,7 @@ def test_the_line_of_the_mean_does_not_count_the_seeds_scatter_as_a_bend() -> No
     assert sum(bent) / 400 == pytest.approx(linear_fit_r2(x, x**4), abs=0.01)
 
 
-def test_increments_are_in_standard_errors() -> None:
-    values = torch.tensor([[0.0, 1.0, 2.0], [2.0, 3.0, 4.0]], dtype=torch.float64)
-    assert increments(values).tolist() == pytest.approx([2 / (2 / 3) ** 0.5])
-    assert gain(values[0], values[0]).item() == 0.0
-
-
 def test_the_share_of_a_line_by_hand() -> None:
     """Through (0, 0), (1, 2), (2, 1): the covariance is 1, the variances 2 and 2."""
     assert linear_fit_r2(torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, 2.0, 1.0])) == pytest.approx(0.25)
     assert slope([0, 1, 2], [0, 2, 1]) == pytest.approx(0.5)
-
-
-def test_a_gain_without_any_spread_is_as_large_as_can_be_told() -> None:
-    assert gain(torch.zeros(3), torch.ones(3)).item() > 1e18
-    assert gain(torch.ones(3), torch.zeros(3)).item() < -1e18

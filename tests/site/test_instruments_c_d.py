@@ -16,7 +16,7 @@ from attention_theory.in_context_reasoning.model import Architecture, Weights, f
 from attention_theory.in_context_reasoning.task import Sentences, violations
 from attention_theory.memorization.attention import capacity, parameter_count
 from attention_theory.memorization.construction import blocks
-from attention_theory.memorization.exact_rank import exact_ranks, rank_bound
+from attention_theory.memorization.exact_rank import _rank_bound, exact_ranks
 from attention_theory.memorization.key_width import dimension_count
 from attention_theory.randomness import generator
 
@@ -235,7 +235,7 @@ def test_the_table_has_the_ranks_that_are_found_anew(store: Page, tables: dict[s
         H, n, d, k = (one[name] for name in _LISTS)
         assert exact_ranks(H, n, d, k, one["contexts"] == "shared", 100 + number)[-1] == rank, one
     everything = _all_sizes(table)
-    bounds = [rank_bound(one["heads"], one["tokens"], one["width"], one["contexts"] == "shared") for one in everything]
+    bounds = [_rank_bound(one["heads"], one["tokens"], one["width"], one["contexts"] == "shared") for one in everything]
     assert told(store, script, everything) == bounds
 
 
@@ -265,7 +265,7 @@ def test_the_counts_beside_the_rank_are_the_packages(store: Page, tables: dict[s
         promised = capacity(H, n, k)
         directions = dimension_count(H, n, d, k, shared) if 2 <= n < d else None
         shares = [[part.start, part.stop] for part in blocks(promised, H, min(n, k))]
-        counts = [promised, rank_bound(H, n, d, shared), parameter_count(H, d, k, 1, 1), directions, n < d, shares]
+        counts = [promised, _rank_bound(H, n, d, shared), parameter_count(H, d, k, 1, 1), directions, n < d, shares]
         assert found == counts, one
 
 

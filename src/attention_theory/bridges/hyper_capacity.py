@@ -1,4 +1,4 @@
-"""How much HyperAttention memorises: the rank of its features, exactly, in whole numbers (Bridge 3).
+"""Memorization capacity of HyperAttention: the rank of its features, exactly, in whole numbers (Bridge 3).
 
 A head of order ``s`` weighs the tuples of ``s - 1`` context tokens by a softmax of their scores with the query. Its
 values read the weighted mean of ``x_1 ⊗ ... ⊗ x_{s-1}``; the features of all heads side by side are the matrix
@@ -23,13 +23,13 @@ from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require, require_some
 
 #: How a score tensor comes about: any tensor; one query vector times keys of width one; the same with one key for all.
-Scores = Literal["full", "width one", "width one, shared"]
+_Scores = Literal["full", "width one", "width one, shared"]
 
 #: A primitive root of :data:`.PRIME`.
 _BASE = 7
 
 
-def tuples_of(tokens: int, order: int, sum_over: Sum = "all") -> Int[Tensor, "tuples members"]:
+def _tuples_of(tokens: int, order: int, sum_over: Sum = "all") -> Int[Tensor, "tuples members"]:
     """The tuples of ``order - 1`` positions that a head weighs.
 
     Raises:
@@ -40,14 +40,14 @@ def tuples_of(tokens: int, order: int, sum_over: Sum = "all") -> Int[Tensor, "tu
 
 
 def random_scores(
-    heads: int, width: int, order: int, scores: Scores, seed: Seed, largest: int = 40
+    heads: int, width: int, order: int, scores: _Scores, seed: Seed, largest: int = 40
 ) -> Int[Tensor, "heads entries"]:
     """Whole score tensors of heads, ``width ** order`` entries each, the query's axis first.
 
     Raises:
         ParameterError: no head, no width, an order below 2 or an unknown kind of scores.
     """
-    require(heads=(heads, 1, None), width=(width, 1, None), order=(order, 2, None), scores=(scores, get_args(Scores)))
+    require(heads=(heads, 1, None), width=(width, 1, None), order=(order, 2, None), scores=(scores, get_args(_Scores)))
     source = generator(seed)
 
     def draw(*shape: int) -> Tensor:
@@ -68,11 +68,11 @@ def _outer(factors: Sequence[Tensor]) -> Tensor:
     return made
 
 
-def tuple_tokens(
+def _tuple_tokens(
     contexts: Int[Tensor, "examples tokens width"] | Float[Tensor, "examples tokens width"], order: int, sum_over: Sum
 ) -> Tensor:
     """``x_{j_1} ⊗ ... ⊗ x_{j_{s-1}}`` of every allowed tuple: (examples, tuples, width^(s-1))."""
-    members = tuples_of(contexts.shape[1], order, sum_over).to(contexts.device)
+    members = _tuples_of(contexts.shape[1], order, sum_over).to(contexts.device)
     return _outer([contexts[:, member] for member in members.mT])
 
 
@@ -92,7 +92,7 @@ def exact_features(
     """
     require(order=(order, 2, None))
     require_some(contexts=contexts)
-    each = tuple_tokens(contexts, order, sum_over)
+    each = _tuple_tokens(contexts, order, sum_over)
     width = queries.shape[1]
     by_query = torch.einsum("tq,hqx->thx", queries, scores.unflatten(1, (width, -1)))
     logits = torch.einsum("thx,tjx->thj", by_query, each)
@@ -125,7 +125,7 @@ def softmax_features(
     """
     require(order=(order, 2, None))
     require_some(contexts=contexts)
-    each = tuple_tokens(contexts, order, sum_over)
+    each = _tuple_tokens(contexts, order, sum_over)
     by_query = torch.einsum("tq,hqx->thx", queries, scores.unflatten(1, (queries.shape[1], -1)))
     weights = torch.einsum("thx,tjx->thj", by_query, each).softmax(dim=-1)
     return torch.einsum("thj,tjx->thx", weights, each).flatten(1)
@@ -156,7 +156,7 @@ def capacity_bound(
     members = order - 1
     if not shared:
         return heads * (math.comb(width + members - 1, members) if symmetric and sum_over == "all" else width**members)
-    found = tuples_of(tokens, order, sum_over)
+    found = _tuples_of(tokens, order, sum_over)
     count = len(found.sort(dim=1).values.unique(dim=0)) if symmetric else len(found)
     return heads * (count - 1) + 1
 
@@ -170,7 +170,7 @@ def exact_rank(
     seed: Seed,
     sum_over: Sum = "all",
     shared: bool = True,
-    scores: Scores = "full",
+    scores: _Scores = "full",
 ) -> int:
     """The rank of the features of random whole examples and scores, modulo a prime: a lower bound that is exact.
 

@@ -1,4 +1,4 @@
-"""What linear HyperAttention of any order is linear in: a query times a sum over tuples of products (Bridge 2).
+"""Features in which linear HyperAttention is linear: a query times a sum over tuples of products (Bridge 2).
 
 A head of order ``s`` has a score tensor C with s axes and value tensors W_a with ``s - 1``. Its output
 
@@ -18,7 +18,7 @@ from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs
 from attention_theory.validation import require, require_shape, require_some
 
 
-def products(tokens: Num[Tensor, "... width"], scaled: bool = True) -> Num[Tensor, "... pairs"]:
+def _products(tokens: Num[Tensor, "... width"], scaled: bool = True) -> Num[Tensor, "... pairs"]:
     """The ``D = d (d + 1) / 2`` distinct entries of ``z zᵀ``; ``scaled``, those off the diagonal times the root of 2.
 
     Scaled, the inner product of two of them is ``<z, z'>²``. Unscaled, whole numbers stay whole.
@@ -36,7 +36,7 @@ def hyper_features(
     sum_over: Sum = "all",
     scaled: bool = True,
 ) -> Num[Tensor, "... features"]:
-    """``q ⊗ Σ over tuples P(z_1) ⊗ ... ⊗ P(z_{s-1})`` with P the distinct :func:`products`: ``d D^(s-1)`` entries.
+    """``q ⊗ Σ over tuples P(z_1) ⊗ ... ⊗ P(z_{s-1})`` with P the distinct :func:`_products`: ``d D^(s-1)`` entries.
 
     The sum over tuples is built member by member, so that its time is linear in the order.
 
@@ -45,14 +45,14 @@ def hyper_features(
         tokens: those that are looked at, as rows.
         order: s, at least 2.
         sum_over: which tuples (Definition 6.1 has ``le``).
-        scaled: as in :func:`products`.
+        scaled: as in :func:`_products`.
 
     Raises:
         ParameterError: an order below 2, no token, or an unknown sum.
     """
     require(order=(order, 2, None))
     require_some(tokens=tokens)
-    each = products(tokens, scaled)
+    each = _products(tokens, scaled)
     allowed = _allowed(tokens, sum_over).to(each.dtype)
     run = each
     for _ in range(order - 2):
@@ -134,7 +134,7 @@ def hyper_feature_count(width: int, order: int, sum_over: Sum = "all") -> int:
     return width * (math.comb(pairs + members - 1, members) if sum_over == "all" else pairs**members)
 
 
-def lift(coefficients: Float[Tensor, "out features"], width: int, order: int) -> Float[Tensor, "rows columns"]:
+def _lift(coefficients: Float[Tensor, "out features"], width: int, order: int) -> Float[Tensor, "rows columns"]:
     """The ``d^s × out d^(s-1)`` matrix of coefficients of :func:`hyper_features`: one head for each rank-one term.
 
     Rows are the indices of a score tensor, columns those of the value tensors, the output first. Of all matrices that
@@ -169,7 +169,7 @@ def hyper_heads(
     """
     require(rtol=(rtol, 0.0, 1.0))
     out, members = len(coefficients), order - 1
-    left, values, right = torch.linalg.svd(lift(coefficients, width, order), full_matrices=False)
+    left, values, right = torch.linalg.svd(_lift(coefficients, width, order), full_matrices=False)
     kept = int((values > rtol * values[0]).sum())
     roots = values[:kept].sqrt()
     scores = (left[:, :kept] * roots).mT.reshape(kept, *[width] * order)

@@ -16,7 +16,7 @@ from attention_theory.validation import require, require_some
 
 @dataclass(frozen=True)
 class _HyperModel:
-    """What the regression has learned: a function of query and tokens, and where the data determine it.
+    """The function that the regression has learned, a function of query and tokens, and where the data determine it.
 
     Attributes:
         queries, tokens: the samples.
@@ -42,7 +42,7 @@ class _HyperModel:
         tokens: Float[Tensor, "inputs _tokens width"],
         rtol: float = 1e-9,
     ) -> Bool[Tensor, " inputs"]:
-        """Where all minimisers agree: the features of the input lie in the span of those of the samples."""
+        """Inputs at which all minimisers agree: their features lie in the span of those of the samples."""
         own = torch.stack(
             [
                 hyper_kernel(q[None], z[None], q[None], z[None], self.order, self.sum_over)[0, 0]
@@ -98,7 +98,7 @@ def descend(
     values: Float[Tensor, "starts ..."],
     labels: Float[Tensor, " samples"],
     steps: int,
-    rate: float,
+    lr: float,
     every: int = 100,
 ) -> _Descent:
     """Adam on the mean squared error of a layer that is bilinear in scores and values, full batches.
@@ -109,15 +109,15 @@ def descend(
         values: where they start.
         labels: one a sample.
         steps: of Adam, at least 1.
-        rate: of Adam, above 0; it falls to a hundredth over the steps.
+        lr: of Adam, above 0; it falls to a hundredth over the steps.
         every: a record of the losses each so many steps.
 
     Raises:
         ParameterError: no step, or a rate that is not positive.
     """
-    require(steps=(steps, 1, None), rate=(rate, 1e-12, None), every=(every, 1, None))
+    require(steps=(steps, 1, None), lr=(lr, 1e-12, None), every=(every, 1, None))
     leaves = [one.clone().requires_grad_() for one in (scores, values)]
-    adam = torch.optim.Adam(leaves, lr=rate)
+    adam = torch.optim.Adam(leaves, lr=lr)
     schedule = torch.optim.lr_scheduler.ExponentialLR(adam, 0.01 ** (1 / steps))
     records = []
     for step in range(steps):

@@ -13,7 +13,7 @@ HALTING = ("accept", "reject")
 
 
 class Situation(NamedTuple):
-    """What a machine has before a step: its state, the cell of its head, and the letters on its tape.
+    """A machine before a step: its state, the cell of its head, and the letters on its tape.
 
     The cell is left open (``None``) once the machine has halted: a halted machine needs no head.
     """

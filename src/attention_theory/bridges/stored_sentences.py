@@ -16,7 +16,7 @@ from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task
-from attention_theory.memorization.attention import Examples, Heads, Readout, predict
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, Readout, predict
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.randomness import Seed, normal, streams
@@ -34,7 +34,7 @@ class _SentenceStore:
     """
 
     codes: Float[Tensor, "places tokens width"]
-    heads: Heads
+    heads: KeyQueryHeads
     readout: Readout
     residual: float
 

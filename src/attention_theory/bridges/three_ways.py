@@ -54,7 +54,7 @@ def random_jobs(count: int, states: int, letters: int, steps: int, seed: Seed) -
 
 @dataclass(frozen=True)
 class _Way:
-    """What one transformer did with one job.
+    """One job run by one transformer.
 
     Attributes:
         name: of the transformer.
@@ -80,7 +80,7 @@ class _Way:
 
     @property
     def right(self) -> bool:
-        """Whether all situations were right."""
+        """Test whether all situations were right."""
         return self.exact == self.situations
 
 

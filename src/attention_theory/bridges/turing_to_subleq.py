@@ -18,7 +18,7 @@ from attention_theory.validation import require
 
 _ZERO = 0  # the reserved cell that holds 0
 #: What the cell ``answer`` holds after the machine has halted.
-ANSWERS = {"accept": 1, "reject": -1}
+_ANSWERS = {"accept": 1, "reject": -1}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def subleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> Suble
     for state, name in enumerate(machine.states):
         if name in HALTING:
             labels[state, None] = len(drafts)
-            drafts.append((where[-ANSWERS[name]], answer, None))
+            drafts.append((where[-_ANSWERS[name]], answer, None))
             drafts.append((_ZERO, _ZERO, None))
     end, halting = len(drafts), {state for state, name in enumerate(machine.states) if name in HALTING}
 
@@ -92,7 +92,7 @@ _Draft = tuple[int, int, _Target]
 
 
 def _block(machine: Machine, state: int, place: int, cell: int, where: Mapping[int, int]) -> list[_Draft]:
-    """What is done at one state and cell: tests of the letter, then for every letter what its rule says."""
+    """The instructions for one state and cell: tests of the letter, then for every letter what its rule says."""
     letters = len(machine.letters)
     tests: list[_Draft] = []
     rules: list[list[_Draft]] = []

@@ -18,7 +18,7 @@ Expression = Any
 
 
 def identity(left: Expression, right: Expression, words: str = "") -> Answer:
-    """Whether two rational functions are equal, for all values of their variables where both are defined.
+    """Decide whether two rational functions are equal, for all values of their variables where both are defined.
 
     A counterexample has values from -2 to 2, or from a wider grid if there is none among them.
     """
@@ -30,7 +30,7 @@ def identity(left: Expression, right: Expression, words: str = "") -> Answer:
 
 
 def no_common_zero(equations: Sequence[Expression], variables: Sequence[Expression], words: str = "") -> Answer:
-    """Whether polynomials, each set to 0, have no common zero over the complex numbers: their Gröbner basis is 1.
+    """Decide whether polynomials, each set to 0, have no common complex zero: their Gröbner basis is 1.
 
     Where it is another, there are complex zeros and perhaps no real ones, so the outcome is ``unknown``.
     """
@@ -41,7 +41,7 @@ def no_common_zero(equations: Sequence[Expression], variables: Sequence[Expressi
 
 
 def follows(equations: Sequence[Expression], polynomial: Expression, variables: Sequence[Expression]) -> Answer:
-    """Whether a polynomial is 0 wherever the equations are: it lies in their ideal. Else the outcome is ``unknown``."""
+    """Decide whether a polynomial is 0 wherever the equations are: it lies in their ideal. Else it is ``unknown``."""
     clock = Clock()
     basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
     outcome: Outcome = "proved" if basis.contains(polynomial) else "unknown"
@@ -50,7 +50,7 @@ def follows(equations: Sequence[Expression], polynomial: Expression, variables: 
 
 
 def sum_of_squares(polynomial: Expression, squares: Sequence[tuple[Expression, Expression]], words: str = "") -> Answer:
-    """Whether the polynomial is ``Σ weight root**2`` with weights that are numbers above 0, so nowhere negative."""
+    """Decide whether the polynomial is ``Σ weight root**2`` with positive weights, so nowhere negative."""
     clock = Clock()
     total = sum(weight * root**2 for weight, root in squares)
     remainder = sympy.expand(polynomial - total)

@@ -38,7 +38,7 @@ def interval(low: float, high: float) -> Ball:
 def positive(
     function: Function, low: float, high: float, words: str, pieces: int = 100_000, seconds: float = LIMIT
 ) -> Answer:
-    """Whether a function is above 0 everywhere on an interval.
+    """Decide whether a function is above 0 everywhere on an interval.
 
     Args:
         function: of a ball, made of operations on balls.
@@ -67,7 +67,8 @@ def positive(
 
 
 def close(first: Function, second: Function, points: Sequence[float], distance: float | Fraction, words: str) -> Answer:
-    """Whether two functions that do not decrease are within a distance of each other from the first point to the last.
+    """Decide whether two functions that do not decrease are within a distance of each other from the first point to the
+    last.
 
     Between two neighbours each function lies between its values there. That both do not decrease is for the caller to
     show.
@@ -83,7 +84,7 @@ def close(first: Function, second: Function, points: Sequence[float], distance: 
 
 
 def below(value: Ball, limit: float | Fraction, words: str) -> Answer:
-    """Whether a number is below a limit. It has no variable, so its counterexample names the number alone."""
+    """Decide whether a number is below a limit. It has no variable, so its counterexample names the number alone."""
     clock, bound = Clock(), ball(limit)
     outcome: Outcome = "proved" if value < bound else "refuted" if value >= bound else "unknown"
     point = {"value": str(value)} if outcome == "refuted" else None

@@ -31,7 +31,7 @@ def decided(counterexample: Counterexample | None) -> Outcome:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine returned for one question.
+    """The result that an engine returned for one question.
 
     Attributes:
         question: the text as the engine got it, or all that fixes it where that is too long to read.
@@ -115,7 +115,7 @@ class Certificate:
 
     @property
     def settled(self) -> bool:
-        """Whether the statement is proved and its control failed in the engine and in the code."""
+        """Decide whether the statement is proved and its control failed in the engine and in the code."""
         return self.outcome == "proved" and self.control.outcome == "refuted" and self.control.failed
 
     def to_json(self) -> str:
@@ -216,7 +216,7 @@ class Clock:
 
     @property
     def has_run_out(self) -> bool:
-        """Whether the limit is exceeded: an engine that loops then stops, and its outcome is ``unknown``."""
+        """Decide whether the limit is exceeded: an engine that loops then stops, and its outcome is ``unknown``."""
         return self.seconds > self._limit
 
     @property

@@ -78,7 +78,7 @@ def pivots(numbers: Numbers) -> list[Fraction]:
 
 
 def rank_is(numbers: Numbers, rank: int, words: str) -> Answer:
-    """Whether a matrix has this rank."""
+    """Decide whether a matrix has this rank."""
     clock, exact = Clock(), matrix(numbers)
     actual = exact.rank()
     outcome: Outcome = "proved" if actual == rank else "refuted"
@@ -87,7 +87,7 @@ def rank_is(numbers: Numbers, rank: int, words: str) -> Answer:
 
 
 def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, prime: int = 2**31 - 1) -> Answer:
-    """Whether a matrix of whole numbers has at least this rank: it does if its remainders modulo a prime do.
+    """Decide whether a matrix of whole numbers has at least this rank: it does if its remainders modulo a prime do.
 
     A smaller rank of the remainders leaves the question open.
 
@@ -102,7 +102,7 @@ def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, p
 
 
 def independent(numbers: Numbers, words: str) -> Answer:
-    """Whether the columns of a matrix are independent. A counterexample is a combination of them that is 0."""
+    """Decide whether the columns of a matrix are independent. A counterexample is a combination of them that is 0."""
     clock, exact = Clock(), matrix(numbers)
     point = None
     if exact.rank() < exact.ncols():
@@ -116,7 +116,7 @@ def combination(counterexample: Counterexample, columns: int) -> list[float]:
 
 
 def positive_definite(numbers: Numbers, words: str) -> Answer:
-    """Whether a symmetric matrix is positive definite: all pivots are above 0.
+    """Decide whether a symmetric matrix is positive definite: all pivots are above 0.
 
     Raises:
         ParameterError: a matrix that is not symmetric.

@@ -106,7 +106,7 @@ class OneHotRing:
     def prove_equal(
         self, identities: Iterable[tuple[str, Polynomial, Polynomial]], words: str, seconds: float = LIMIT
     ) -> Answer:
-        """Whether each of the named pairs of polynomials is one function of the choices.
+        """Decide whether each of the named pairs of polynomials is one function of the choices.
 
         Args:
             identities: name, left side, right side; computed as they are taken. The outcome is ``unknown`` where that

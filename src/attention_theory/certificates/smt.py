@@ -22,7 +22,7 @@ Term = Any
 
 
 def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", seconds: float = LIMIT) -> Answer:
-    """Whether the conclusion is true wherever all assumptions are.
+    """Decide whether the conclusion is true wherever all assumptions are.
 
     z3 looks for values that satisfy the assumptions and not the conclusion; if there are none it is proved. The text of
     the question is SMT-LIB, which other solvers read: ``unsat`` is a proof. Its ``:status`` is what z3 returned.

@@ -119,7 +119,7 @@ def entries(tensor: Tensor) -> np.ndarray:
 
 
 def equal(left: Tensor, right: Tensor, words: str) -> Answer:
-    """Whether two tensors of polynomials are equal, entry by entry, for all values of their variables.
+    """Decide whether two tensors of polynomials are equal, entry by entry, for all values of their variables.
 
     A counterexample has small whole numbers.
     """

@@ -25,7 +25,7 @@ _DTYPE = np.dtype("<u2")
 
 
 @dataclass(frozen=True)
-class Tokens:
+class _Tokens:
     """A run of tokens in one or several shards, each memory-mapped or in memory."""
 
     shards: Sequence[np.ndarray]
@@ -127,7 +127,7 @@ def write_tokens(
     (folder / "tokens.json").write_text(json.dumps(description, indent=2), encoding="utf-8")
 
 
-def open_tokens(folder: Path) -> tuple[Tokens, Tokens]:
+def open_tokens(folder: Path) -> tuple[_Tokens, _Tokens]:
     """The training and the validation tokens of a folder, memory-mapped.
 
     Raises:
@@ -138,7 +138,7 @@ def open_tokens(folder: Path) -> tuple[Tokens, Tokens]:
         raise ParameterError(f"folder must hold tokens.json and the shards that it lists, got {folder}")
     description = json.loads(listing.read_text(encoding="utf-8"))
 
-    def split(name: str) -> Tokens:
+    def split(name: str) -> _Tokens:
         shards = []
         for file, about in description["shards"].items():
             if file.startswith(name):
@@ -148,7 +148,7 @@ def open_tokens(folder: Path) -> tuple[Tokens, Tokens]:
                 shards.append(shard)
         if not shards:
             raise ParameterError(f"folder must hold at least one {name} shard, got {folder}")
-        return Tokens(shards, description["vocabulary"])
+        return _Tokens(shards, description["vocabulary"])
 
     return split("train"), split("validation")
 
@@ -157,8 +157,8 @@ def open_tokens(folder: Path) -> tuple[Tokens, Tokens]:
 class Corpus:
     """The tokens that a language model is trained and validated on, and their source in words."""
 
-    train: Tokens
-    validation: Tokens
+    train: _Tokens
+    validation: _Tokens
     source: str
 
 
@@ -172,7 +172,7 @@ def open_corpus(folder: str = "") -> Corpus:
         return Corpus(*open_tokens(Path(folder)), f"token files in {folder}")
     documents = library_sources()
     release = "the pinned text" if text_hash(documents) == LIBRARY_SHA256 else "ANOTHER RELEASE THAN THE PINNED ONE"
-    train, validation = (Tokens([part], 128) for part in ascii_documents(documents))
+    train, validation = (_Tokens([part], 128) for part in ascii_documents(documents))
     return Corpus(train, validation, f"sources of Python's standard library, {release}")
 
 

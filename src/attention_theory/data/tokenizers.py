@@ -23,16 +23,16 @@ def load_tokenizer(folder: Path) -> Callable[[str], list[int]]:
     """
     if (folder / "vocab.txt").exists():
         lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
-        return word_pieces({piece: number for number, piece in enumerate(lines)})
+        return _word_pieces({piece: number for number, piece in enumerate(lines)})
     if (folder / "vocab.json").exists() and (folder / "merges.txt").exists():
         numbers = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
         lines = (folder / "merges.txt").read_text(encoding="utf-8").splitlines()
         pairs = [tuple(line.split(" ")) for line in lines if line.count(" ") == 1 and not line.startswith("#version")]
-        return byte_pairs(numbers, [(first, second) for first, second in pairs])
+        return _byte_pairs(numbers, [(first, second) for first, second in pairs])
     raise FileNotFoundError(f"neither vocab.txt nor vocab.json with merges.txt in {folder}")
 
 
-def word_pieces(numbers: dict[str, int]) -> Callable[[str], list[int]]:
+def _word_pieces(numbers: dict[str, int]) -> Callable[[str], list[int]]:
     """BERT's encoding, lower case: the longest known piece from the left, inner ones marked by ``##``.
 
     Args:
@@ -74,7 +74,7 @@ def _stands_alone(sign: str) -> bool:
     return ascii_mark or chinese or unicodedata.category(sign).startswith("P")
 
 
-def byte_pairs(numbers: dict[str, int], merges: list[tuple[str, str]]) -> Callable[[str], list[int]]:
+def _byte_pairs(numbers: dict[str, int], merges: list[tuple[str, str]]) -> Callable[[str], list[int]]:
     """GPT-2's encoding: the bytes of a word, written as visible signs, joined pair by pair, earlier merges first."""
     ranks = {pair: rank for rank, pair in enumerate(merges)}
     signs = _signs_of_bytes()

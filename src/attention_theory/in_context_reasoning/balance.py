@@ -17,7 +17,7 @@ from torch import Tensor
 from attention_theory.validation import Each, require
 
 
-def balanced_exponent(least: list[int], rate: float) -> float:
+def balanced_exponent(least: list[int], lr: float) -> float:
     """``η m`` with ``m = 1 / sqrt(sum_q C_q^-2)`` for the smallest counts C_q: how fast the loss of Lemma 3.1 falls.
 
     No steps of length η do better, and for ``η m <= 2`` normalised descent does it (the page on many triggers).
@@ -25,8 +25,8 @@ def balanced_exponent(least: list[int], rate: float) -> float:
     Raises:
         ParameterError: no trigger, a count below 1, or a negative rate.
     """
-    require(least=(Each(least), 1, None), rate=(rate, 0.0, None))
-    return rate / math.hypot(*(1 / count for count in least))
+    require(least=(Each(least), 1, None), lr=(lr, 0.0, None))
+    return lr / math.hypot(*(1 / count for count in least))
 
 
 def balance_weights(least: list[int]) -> Float[Tensor, " triggers"]:

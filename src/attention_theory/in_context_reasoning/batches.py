@@ -8,15 +8,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.bigrams import Bigrams
+from attention_theory._subnormals import subnormals_as_zero
+from attention_theory.in_context_reasoning._bigrams import Bigrams
+from attention_theory.in_context_reasoning._places import Places
+from attention_theory.in_context_reasoning._scales import Kinds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
 from attention_theory.in_context_reasoning.model import LayerLogits, Weights, forward
-from attention_theory.in_context_reasoning.places import Places
-from attention_theory.in_context_reasoning.scales import Kinds
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Stack
 from attention_theory.randomness import Seed, generator
-from attention_theory.subnormals import subnormals_as_zero
 
 #: Sentences taken at once: what is worked out for so many stays near the processor.
 _CHUNK = 256
@@ -74,7 +74,7 @@ class Shared:
         return Places.sort(self.tokens, self._task.tokens)
 
     def order(self, rows: Int[Tensor, " picked"]) -> tuple[Tensor, Tensor]:
-        """What :meth:`Places.sort` gives of some sentences of a single set; all are sorted once."""
+        """The result of :meth:`Places.sort` for some sentences of a single set; all are sorted once."""
         positions, counts = self._order
         return positions.index_select(0, rows), counts.index_select(0, rows)
 

@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.batches import fresh_batches
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.table_1 import Cells
 from attention_theory.in_context_reasoning.task import Sentences, Task
@@ -51,7 +51,7 @@ class _Descent:
 
 
 def descend_from_zero(
-    names: Sequence[str], task: Task, noise: float, rate: float, steps: int, batch: int, seed: Seed
+    names: Sequence[str], task: Task, noise: float, lr: float, steps: int, batch: int, seed: Seed
 ) -> dict[str, _Descent]:
     """Normalised descent of Table 1's models on fresh sentences (Section 5), with exact gradients.
 
@@ -59,7 +59,7 @@ def descend_from_zero(
         ParameterError: a name that is none of the models, or a number out of range.
     """
     require(names=(Each(names), VARIANTS), steps=(steps, 1, None), batch=(batch, 1, None))
-    group = stacks([TrainingRun(VARIANTS[name], noise, rate) for name in names], task)
+    group = stacks([TrainingRun(VARIANTS[name], noise, lr) for name in names], task)
     batches = fresh_batches(task, [noise], batch, seed)
     norms: list[list[Tensor]] = [[] for _ in group]
     for step in range(steps):

@@ -1,4 +1,4 @@
-"""What the reparameterised models' losses and probabilities are, in closed form (Sections 3 and 4, Appendices A, B).
+"""Losses and probabilities of the reparameterised models in closed form (Sections 3 and 4, Appendices A, B).
 
 ``others`` counts the tokens that keep logit 0: N - 1, i.e. the vocabulary without y and without τ. ``counts`` are the
 numbers C of bigrams (q, y), one a sentence; a loss over a law of C is the mean of these with its weights.
@@ -164,7 +164,7 @@ def _floor_without_attended(alpha: float, others: int) -> float:
 
 @dataclass(frozen=True)
 class _SoftmaxLimit:
-    """Where the loss and the probabilities of y and of τ of a softmax model end."""
+    """Limits of the loss and of the probabilities of y and of τ of a softmax model."""
 
     loss: float
     p_output: float
@@ -172,7 +172,7 @@ class _SoftmaxLimit:
 
 
 def softmax_limit(alpha: float, others: int, full_input: bool) -> _SoftmaxLimit:
-    """What a reparameterised softmax model comes to as λ grows: all attention is on y, so that ξ_y = 1 at most.
+    """Limit of a reparameterised softmax model as λ grows: all attention is on y, so that ξ_y = 1 at most.
 
     Then ξ_τ = γ + 1 if the feed-forward layer sees the attended sum, else γ (Section 5.1 has the reason, not the
     numbers).
@@ -186,7 +186,7 @@ def softmax_limit(alpha: float, others: int, full_input: bool) -> _SoftmaxLimit:
 
 
 def closed_end(name: str, level: float, tokens: int) -> float:
-    """Where the loss of a fully reparameterised model ends, with one bigram a sentence (Section 5.1 gives reasons).
+    """Limit of the loss of a fully reparameterised model, with one bigram a sentence (Section 5.1 gives reasons).
 
     Args:
         tokens: words of the vocabulary, with the noise token.

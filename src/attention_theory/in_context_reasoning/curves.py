@@ -1,4 +1,4 @@
-"""Whether a loss falls at a linear rate, as Section 5.1 states of the models that converge."""
+"""Tests whether a loss falls at a linear rate, as Section 5.1 states of the models that converge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LEAST_RECORDS = 4
 
 @dataclass(frozen=True)
 class _Rate:
-    """How the excess of a loss over its target falls along a stretch (Section 5.1).
+    """Rate at which the excess of a loss over its target falls along a stretch (Section 5.1).
 
     Attributes:
         per_step: the slope of ``ln(excess)`` in t, by least squares.

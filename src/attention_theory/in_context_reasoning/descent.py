@@ -20,24 +20,24 @@ from attention_theory.validation import FORMS, Each, Form, refuse_unless, requir
 
 
 def normalised_step(
-    point: Float[Tensor, "*scales"], slope: Float[Tensor, "*scales"], rate: float
+    point: Float[Tensor, "*scales"], gradient: Float[Tensor, "*scales"], lr: float
 ) -> Float[Tensor, "*scales"]:
     """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take.
 
     Raises:
         ParameterError: a slope of another shape.
     """
-    require_shape(slope=(slope, point.shape))
-    largest = slope.abs().max()
+    require_shape(gradient=(gradient, point.shape))
+    largest = gradient.abs().max()
     if largest == 0:
         return point.clone()
-    slope = slope / largest  # squares of tiny slopes would underflow
-    return point - rate * slope / torch.linalg.vector_norm(slope)
+    gradient = gradient / largest  # squares of tiny slopes would underflow
+    return point - lr * gradient / torch.linalg.vector_norm(gradient)
 
 
 def descend_noiseless(
     laws: Float[Tensor, "triggers counts"],
-    rate: float,
+    lr: float,
     steps: int,
     others: int,
     arithmetic: Arithmetic = "log-domain",
@@ -53,7 +53,7 @@ def descend_noiseless(
     Raises:
         ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
+    require(lr=(lr, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
     require(laws=(Each(laws), 0.0, None))
     refuse_unless(_sums_to_one(laws), f"laws must each sum to 1, got {laws.sum(dim=1).tolist()}")
     require(arithmetic=(arithmetic, get_args(Arithmetic)))
@@ -65,7 +65,7 @@ def descend_noiseless(
         else:  # up to a common factor, which normalisation drops
             log_slope = log_slopes(laws, scales[-1], others)
             slope = -(log_slope - log_slope.max()).exp()
-        scales.append(normalised_step(scales[-1], slope, rate))
+        scales.append(normalised_step(scales[-1], slope, lr))
     return torch.stack(scales)
 
 
@@ -82,7 +82,7 @@ def log_slopes(
 
 
 def descend_noisy(
-    law: Float[Tensor, " counts"], alpha: float, rate: float, steps: int, others: int, normalised: bool = True
+    law: Float[Tensor, " counts"], alpha: float, lr: float, steps: int, others: int, normalised: bool = True
 ) -> Float[Tensor, " times"]:
     """λ at t = 0, ..., T by descent on the noisy population loss with known α, ``γ = ln(α/(1-α))`` (Appendix B.2.1).
 
@@ -93,19 +93,19 @@ def descend_noisy(
     Raises:
         ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None), law=(Each(law), 0.0, None))
+    require(lr=(lr, 0.0, None), steps=(steps, 1, None), law=(Each(law), 0.0, None))
     refuse_unless(_sums_to_one(law), f"law must sum to 1, got {law.sum().item()}")
     counts = torch.arange(1, len(law) + 1, dtype=law.dtype, device=law.device)
     scales = [law.new_zeros(())]
     for _ in range(steps):
         slope = (law * noisy_slope(scales[-1], odds(alpha), counts, others)).sum()
-        scales.append(normalised_step(scales[-1], slope, rate) if normalised else scales[-1] - rate * slope)
+        scales.append(normalised_step(scales[-1], slope, lr) if normalised else scales[-1] - lr * slope)
     return torch.stack(scales)
 
 
 @dataclass(frozen=True)
-class SampleFit:
-    """What Algorithm 1 returns: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses (Eq. 7) at them."""
+class _SampleFit:
+    """Result of Algorithm 1: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses (Eq. 7) at them."""
 
     alpha: float
     gamma: float
@@ -117,10 +117,10 @@ def algorithm_1(
     sentences: Sentences,
     labels: Int[Tensor, " sentences"],
     task: Task,
-    rate: float,
+    lr: float,
     steps: int,
     form: Form = "correct",
-) -> SampleFit:
+) -> _SampleFit:
     """Train λ on M sentences with unknown α (Algorithm 1): γ from the labels' frequency, then descent on λ from 0.
 
     ``form="printed"`` adds ``α̂ γ̂`` to the loss where it must be taken away, and takes plain gradient steps, as the
@@ -131,7 +131,7 @@ def algorithm_1(
             infinite.
     """
     refuse_unless(task.noisy, "task must be noisy, got a noiseless one")
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None), form=(form, FORMS))
+    require(lr=(lr, 0.0, None), steps=(steps, 1, None), form=(form, FORMS))
     alpha = float((labels == task.noise_token).double().mean())
     gamma = odds(alpha)
     others = task.tokens - 2
@@ -142,10 +142,10 @@ def algorithm_1(
     for _ in range(steps):
         losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
         slope = noisy_slope(scales[-1], gamma, counts, others).mean()
-        plain = scales[-1] - rate * slope
-        scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, rate))
+        plain = scales[-1] - lr * slope
+        scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, lr))
     losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
-    return SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))
+    return _SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))
 
 
 def _sums_to_one(laws: Float[Tensor, "*triggers counts"]) -> bool:

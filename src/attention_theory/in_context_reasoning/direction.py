@@ -1,4 +1,4 @@
-"""Where descent on W alone points: the instance of Appendix A.4 behind Theorem 3.4.
+"""Direction of descent on W alone: the instance of Appendix A.4 behind Theorem 3.4.
 
 All its sentences end in the same two words, so ``x_H = E(q) + Ẽ(□)`` is one fixed vector and every gradient is
 ``x_H v^T``. From ``W_0 = 0`` the matrix stays ``W = x_H v^T``: descent on W is descent on v, and
@@ -98,7 +98,7 @@ def instance(tokens: int, length: int, outputs: int = 2) -> Instance:
 
 def descend(
     case: Instance,
-    rate: float,
+    lr: float,
     steps: int,
     normalised: bool = False,
     arithmetic: Arithmetic = "log-domain",
@@ -112,7 +112,7 @@ def descend(
     Raises:
         ParameterError: a negative rate, no step, or an unknown arithmetic.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None))
+    require(lr=(lr, 0.0, None), steps=(steps, 1, None))
     features = case.features.flatten(0, 1)
     v = case.probability.new_zeros(2 * case.tokens) if start is None else start.clone()
     path = [v]
@@ -120,14 +120,14 @@ def descend(
         slope, log_scale = _slope(features, v, case, arithmetic)
         if normalised:
             length = math.sqrt(2) * torch.linalg.vector_norm(slope, dim=-1, keepdim=True)
-            v = v - rate * torch.where(length > 0, slope / length, 0.0)
+            v = v - lr * torch.where(length > 0, slope / length, 0.0)
         else:
-            v = v - rate * slope * log_scale.exp()[..., None]
+            v = v - lr * slope * log_scale.exp()[..., None]
         path.append(v)
     return torch.stack(path)
 
 
-def descend_relu(case: Instance, rate: float, steps: int, slope_at_zero: float = 1.0) -> Float[Tensor, "times codes"]:
+def descend_relu(case: Instance, lr: float, steps: int, slope_at_zero: float = 1.0) -> Float[Tensor, "times codes"]:
     """v at t = 0, ..., T under normalised descent on W from 0 with ReLU attention.
 
     Args:
@@ -136,7 +136,7 @@ def descend_relu(case: Instance, rate: float, steps: int, slope_at_zero: float =
     Raises:
         ParameterError: a negative rate, or no step.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None))
+    require(lr=(lr, 0.0, None), steps=(steps, 1, None))
     inputs, words = case.inputs, case.inputs[..., : case.tokens]
     path = [case.probability.new_zeros(2 * case.tokens)]
     for _ in range(steps):
@@ -146,18 +146,18 @@ def descend_relu(case: Instance, rate: float, steps: int, slope_at_zero: float =
         error = case.probability[:, None] * cross_entropy(logits, case.sentences.output, "log-domain").error
         slope = torch.einsum("sj,shj,sh,shc->c", error, words, active, inputs)
         length = math.sqrt(2) * torch.linalg.vector_norm(slope)
-        path.append(path[-1] - rate * slope / length if length > 0 else path[-1])
+        path.append(path[-1] - lr * slope / length if length > 0 else path[-1])
     return torch.stack(path)
 
 
-def reduced_descend(case: Instance, rate: float, steps: int) -> Float[Tensor, "times codes"]:
+def reduced_descend(case: Instance, lr: float, steps: int) -> Float[Tensor, "times codes"]:
     """The same with the gradient that Appendix A.4 prints, which takes the logits of all words but y to be 0."""
     rows = torch.arange(len(case.probability), device=case.probability.device)
     picked = case.features[rows, case.sentences.output]
     path = [case.probability.new_zeros(2 * case.tokens)]
     for _ in range(steps):
         gap = 2 * picked @ path[-1] - math.log(case.tokens - 1)
-        path.append(path[-1] + rate * (case.probability * torch.sigmoid(-gap)) @ picked)
+        path.append(path[-1] + lr * (case.probability * torch.sigmoid(-gap)) @ picked)
     return torch.stack(path)
 
 

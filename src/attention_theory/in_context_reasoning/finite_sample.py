@@ -1,4 +1,4 @@
-"""What M labels tell about α, and the bounds that follow: Lemma C.2, Theorems 4.3 and 4.5, condition (8)."""
+"""Estimates of α from M labels, and the bounds that follow: Lemma C.2, Theorems 4.3 and 4.5, condition (8)."""
 
 import math
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
     return float((mass * heads / samples).sum()), float((mass[1:-1] * gamma).sum() / mass[1:-1].sum())
 
 
-def separation_time(alpha: float, radius: float, rate: float, form: Form = "correct") -> float:
+def separation_time(alpha: float, radius: float, lr: float, form: Form = "correct") -> float:
     """Steps after which Theorem 4.5 promises condition (8): ``max(1, |ln(1 - α + ε) - ln(α - ε)| / η)``.
 
     ``form="printed"`` puts the bracket where the theorem has it, ``max(1, 1/η) |...|``, which can be below 1.
@@ -78,10 +78,10 @@ def separation_time(alpha: float, radius: float, rate: float, form: Form = "corr
     Raises:
         ParameterError: ``radius`` not below α and 1 - α, where there may be no model; α not strictly between 0 and 1.
     """
-    require(alpha=(alpha, *_INSIDE), rate=(rate, math.ulp(0.0), None), form=(form, FORMS))
+    require(alpha=(alpha, *_INSIDE), lr=(lr, math.ulp(0.0), None), form=(form, FORMS))
     require(radius=(radius, 0.0, np.nextafter(min(alpha, 1 - alpha), 0).item()))
     gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
-    return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)
+    return max(1, 1 / lr) * gap if form == "printed" else max(1.0, gap / lr)
 
 
 def _binomial(samples: int, alpha: float) -> np.ndarray:

@@ -42,23 +42,23 @@ class History:
     steps: list[int]
     values: dict[str, Float[Tensor, "records runs"]]
 
-    def of(self, measure: str, name: str, noise: float, rate: float) -> Float[Tensor, " records"]:
+    def curve(self, measure: str, name: str, noise: float, lr: float) -> Float[Tensor, " records"]:
         """One measure of one run over time, by the model's name, its noise level and its rate.
 
         Raises:
             ParameterError: no such run, or a measure that there is not or that was not taken.
         """
-        wanted = _describe(name, noise, rate)
+        wanted = _describe(name, noise, lr)
         require(measure=(measure, self.values))
         refuse_unless(
             wanted in self._columns,
-            f"name, noise and rate must be of a run, one of {list(self._columns)}, got {wanted}",
+            f"name, noise and lr must be of a run, one of {list(self._columns)}, got {wanted}",
         )
         return self.values[measure][:, self._columns[wanted]]
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        names = [_describe(run.variant.name, run.noise, run.rate, run.arithmetic) for run in self.runs]
+        names = [_describe(run.variant.name, run.noise, run.lr, run.arithmetic) for run in self.runs]
         return {name: index for index, name in reversed(list(enumerate(names)))}  # the first of those with one name
 
     @classmethod
@@ -81,13 +81,13 @@ class History:
         runs = [replace(self.runs[index], arithmetic=None) for index in kept]
         return History(runs, self.steps, {name: values[:, kept] for name, values in self.values.items()})
 
-    def end(self, measure: str, name: str, noise: float, rate: float) -> float:
-        """Where a measure ends: its mean over the last quarter of the records, which steadies the steps' jitter."""
-        series = self.of(measure, name, noise, rate)
+    def end(self, measure: str, name: str, noise: float, lr: float) -> float:
+        """Final value of a measure: its mean over the last quarter of the records, which steadies the steps' jitter."""
+        series = self.curve(measure, name, noise, lr)
         return series[-max(1, len(series) // 4) :].mean().item()
 
-    def fraction_left(self, measure: str, name: str, noise: float, rate: float, outputs: int = 4) -> float:
-        """How much is left at the end of the way from the plateau, 1, down to the target, 0.
+    def fraction_left(self, measure: str, name: str, noise: float, lr: float, outputs: int = 4) -> float:
+        """The fraction left at the end of the way from the plateau, 1, down to the target, 0.
 
         The plateau is the loss of a model that knows which words are outputs and not which of them it is,
         ``(1 - α) ln |O|`` above the target, which is the Bayes risk.
@@ -95,9 +95,9 @@ class History:
         Raises:
             ParameterError: no such run, or no such measure.
         """
-        return (self.end(measure, name, noise, rate) - bayes_risk(noise)) / gap_to_bayes(noise, outputs)
+        return (self.end(measure, name, noise, lr) - bayes_risk(noise)) / gap_to_bayes(noise, outputs)
 
-    def growth(self, measure: str, name: str, noise: float, rate: float) -> float:
+    def growth(self, measure: str, name: str, noise: float, lr: float) -> float:
         """By how much a measure grows per step over the last half of the records, by least squares (Section 5.2).
 
         Raises:
@@ -105,15 +105,15 @@ class History:
         """
         half = len(self.steps) // 2
         times = torch.tensor(self.steps[half:], dtype=torch.float64)
-        return slope(times, self.of(measure, name, noise, rate)[half:])
+        return slope(times, self.curve(measure, name, noise, lr)[half:])
 
-    def steps_to(self, loss: float, name: str, noise: float, rate: float) -> int:
+    def steps_to(self, loss: float, name: str, noise: float, lr: float) -> int:
         """The first recorded step at which the population loss is at most ``loss``; if never, one more than all.
 
         Raises:
             ParameterError: no such run.
         """
-        reached = (self.of("population", name, noise, rate) <= loss).nonzero()
+        reached = (self.curve("population", name, noise, lr) <= loss).nonzero()
         return self.steps[int(reached[0])] if len(reached) else self.steps[-1] + 1
 
 
@@ -164,5 +164,5 @@ def _at(
     return values.gather(-1, token.expand(values.shape[:-1])[..., None]).squeeze(-1)
 
 
-def _describe(name: str, noise: float, rate: float, arithmetic: Arithmetic | None = None) -> str:
-    return f"{name} at α = {noise}, η = {rate}" + (f", {arithmetic}" if arithmetic else "")
+def _describe(name: str, noise: float, lr: float, arithmetic: Arithmetic | None = None) -> str:
+    return f"{name} at α = {noise}, η = {lr}" + (f", {arithmetic}" if arithmetic else "")

@@ -60,7 +60,7 @@ def reading_sentences(task: Task, count: int, draw: torch.Generator) -> Sentence
 
 
 def _scale_path(
-    noise: float, times: Sequence[int], rate: float, samples: int, seed: Seed
+    noise: float, times: Sequence[int], lr: float, samples: int, seed: Seed
 ) -> tuple[float, float, list[float]]:
     """α̂, γ̂ and λ at some times: Algorithm 1 on ``samples`` labelled sentences, or, without noise, Theorem 3.2.
 
@@ -68,26 +68,24 @@ def _scale_path(
     """
     if not noise:
         counts = torch.tensor([[0.5, 0.5]], dtype=torch.float64)  # of bigrams, as reading_sentences draws them
-        path = descend_noiseless(counts, rate, max(1, *times), len(_WORDS) - 1)[:, 0]
+        path = descend_noiseless(counts, lr, max(1, *times), len(_WORDS) - 1)[:, 0]
         return 0.0, 0.0, [path[time].item() for time in times]
     task, draw = reading_task(True), generator(seed)
     sentences = reading_sentences(task, samples, draw)
     labels = draw_labels(sentences, task, torch.tensor([noise], dtype=torch.float64), draw)[0]
-    fit = algorithm_1(sentences, labels, task, rate, max(1, *times))
+    fit = algorithm_1(sentences, labels, task, lr, max(1, *times))
     return fit.alpha, fit.gamma, [fit.scales[time].item() for time in times]
 
 
 @torch.inference_mode()
-def _trained_matrices(
-    name: str, noises: Sequence[float], times: Sequence[int], rate: float, seed: Seed
-) -> list[Weights]:
+def _trained_matrices(name: str, noises: Sequence[float], times: Sequence[int], lr: float, seed: Seed) -> list[Weights]:
     """V, W, F of a model at every time, stacked by noise level: normalised descent from zero on fresh sentences.
 
     The noise levels are all above 0, or the one level 0.
     """
     levels = sorted(noises)
     task, draw = reading_task(levels[0] > 0), generator(seed)
-    stack = Stack([TrainingRun(VARIANTS[name], noise, rate) for noise in noises], task)
+    stack = Stack([TrainingRun(VARIANTS[name], noise, lr) for noise in noises], task)
     rows, of_labels = stack.rows(levels), torch.tensor(levels, dtype=torch.float64)
     kept = []
     for time in range(max(times) + 1):
@@ -99,14 +97,14 @@ def _trained_matrices(
     return kept
 
 
-def trained_table(rate: float = 0.1, samples: int = 2048, seed: int = 0) -> dict[str, Any]:
+def trained_table(lr: float = 0.1, samples: int = 2048, seed: int = 0) -> dict[str, Any]:
     """Everything that the instrument shows, as plain numbers: words, models, noise levels, times, weights.
 
     Raises:
         ParameterError: a rate below 0, no sample, or a seed out of range.
     """
     of_paths, of_matrices = streams(seed, 2)
-    paths = [_scale_path(noise, _SCALE_TIMES, rate, samples, of_paths) for noise in _SCALE_NOISES]
+    paths = [_scale_path(noise, _SCALE_TIMES, lr, samples, of_paths) for noise in _SCALE_NOISES]
     scales = {
         "noises": list(_SCALE_NOISES),
         "times": list(_SCALE_TIMES),
@@ -116,12 +114,12 @@ def trained_table(rate: float = 0.1, samples: int = 2048, seed: int = 0) -> dict
     }
     models = {"scales": scales}
     for trained in ("query-key", "all"):
-        models[trained] = _in_units(trained, rate, of_matrices)
+        models[trained] = _in_units(trained, lr, of_matrices)
     return {
         "words": list(_WORDS),
         "outputs": list(reading_task(True).output_words),
         "length": _LENGTH,
-        "rate": rate,
+        "rate": lr,
         "samples": samples,
         "unit": _UNIT,
         "rows": _ROWS,

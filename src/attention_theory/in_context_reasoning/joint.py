@@ -15,16 +15,16 @@ from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.validation import Each, refuse_unless, require
 
 #: Steps of ``η`` times the gradient, of length ``η``, and of length ``η / sqrt(t + 1)``.
-Rule = Literal["plain", "normalised", "decreasing"]
+_Rule = Literal["plain", "normalised", "decreasing"]
 
 
 def descend_jointly(
     law: Float[Tensor, " counts"],
     alpha: float,
-    rate: float,
+    lr: float,
     steps: int,
     others: int,
-    rule: Rule = "plain",
+    rule: _Rule = "plain",
     start: tuple[float, float] = (0.0, 0.0),
 ) -> Float[Tensor, "times 2"]:
     """(λ, γ) at t = 0, ..., T. It is computed in Python's floats, in which a step of two numbers is fastest.
@@ -36,8 +36,8 @@ def descend_jointly(
     Raises:
         ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None), law=(Each(law), 0.0, None))
-    require(alpha=(alpha, 0.0, 1.0), rule=(rule, get_args(Rule)))
+    require(lr=(lr, 0.0, None), steps=(steps, 1, None), others=(others, 1, None), law=(Each(law), 0.0, None))
+    require(alpha=(alpha, 0.0, 1.0), rule=(rule, get_args(_Rule)))
     refuse_unless(abs(law.sum().item() - 1) <= 1e-9, f"law must sum to 1, got {law.sum().item()}")
     counts = [(count, chance) for count, chance in enumerate(law.tolist(), start=1) if chance > 0]
     (scale, gamma), path = start, [start]
@@ -48,7 +48,7 @@ def descend_jointly(
             total = 1 + noise + rest
             along_scale -= chance * count * rest / total
             along_gamma += chance * noise / total
-        length = rate if rule == "plain" else rate / math.hypot(along_scale, along_gamma)
+        length = lr if rule == "plain" else lr / math.hypot(along_scale, along_gamma)
         length /= math.sqrt(step + 1) if rule == "decreasing" else 1.0
         scale, gamma = scale - length * along_scale, gamma - length * along_gamma
         path.append((scale, gamma))
@@ -73,16 +73,16 @@ def coin_divergence(shift: Float[Tensor, "..."], alpha: float) -> Float[Tensor, 
     return (alpha * shift.expm1()).log1p() - alpha * shift
 
 
-def stall_floor(rate: float, alpha: float) -> float:
-    """The least that the larger of the excesses at two γ can be that are ``rate`` apart: about ``α(1 - α) rate² / 8``.
+def stall_floor(lr: float, alpha: float) -> float:
+    """The least that the larger of the excesses at two γ can be that are ``lr`` apart: about ``α(1 - α) lr² / 8``.
 
     Raises:
         ParameterError: a rate that is not above 0, or α outside [0, 1].
     """
-    require(rate=(rate, math.ulp(0.0), None), alpha=(alpha, 0.0, 1.0))
-    low, high = torch.tensor(0.0, dtype=torch.float64), torch.tensor(rate, dtype=torch.float64)
+    require(lr=(lr, math.ulp(0.0), None), alpha=(alpha, 0.0, 1.0))
+    low, high = torch.tensor(0.0, dtype=torch.float64), torch.tensor(lr, dtype=torch.float64)
     for _ in range(80):
         middle = (low + high) / 2
-        rises = coin_divergence(middle, alpha) >= coin_divergence(middle - rate, alpha)
+        rises = coin_divergence(middle, alpha) >= coin_divergence(middle - lr, alpha)
         low, high = (low, middle) if rises else (middle, high)
     return coin_divergence(low, alpha).item()

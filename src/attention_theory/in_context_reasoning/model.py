@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.embedding import Embedding
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.layers import attention_weights
 from attention_theory.validation import require
 
@@ -46,7 +46,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class _Attended:
-    """What attention does in Eq. (1); leading axes are those of the weights, then the sentences.
+    """The result of attention in Eq. (1); leading axes are those of the weights, then the sentences.
 
     ``scores`` and ``powers`` have an entry a position, and of several sets of sentences they are as :class:`Places`
     looks them up. ``powers`` are ``σ(score_h)`` times ``total``, and ``attended`` is ``sum_h σ(score_h) x_h``.
@@ -95,7 +95,7 @@ class Pass(_Attended, LayerLogits):
 
 @dataclass(frozen=True)
 class Architecture:
-    """What Eq. (1) leaves to choose: how scores become weights, and what the feed-forward layer sees.
+    """The choices that Eq. (1) leaves open: how scores become weights, and what the feed-forward layer sees.
 
     Attributes:
         attention: the activation σ.

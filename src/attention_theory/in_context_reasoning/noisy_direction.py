@@ -1,4 +1,4 @@
-"""Where descent on W alone points with label noise: the instance of Appendix A.4 with a second bigram, (q, τ).
+"""Direction of descent on W alone with label noise: the instance of Appendix A.4 with a second bigram, (q, τ).
 
 V is the identity and F that of Lemma 4.1. All sentences end in □ q, so it is enough to follow ``w = W^T x_H``, in which
 all logits are linear. The label is τ with probability α, else y. Descent makes the odds of the two those of the label,
@@ -19,11 +19,11 @@ from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.validation import require
 
 #: The trigger q. Outputs follow it, then the neutral words, the first of which is the box □, a fresh word, and τ.
-TRIGGER = 0
+_TRIGGER = 0
 
 
 @dataclass(frozen=True)
-class NoisyInstance:
+class _NoisyInstance:
     """Every sentence of the instance, with equal probabilities.
 
     Attributes:
@@ -49,7 +49,7 @@ class NoisyInstance:
         previous[..., 1:, :] = words[..., :-1, :]
         inputs = torch.cat([words, previous], dim=-1)
         features = torch.einsum("kshj,kshc->ksjc", words, inputs)
-        heard = odds(self.alpha) * words[..., TRIGGER] + previous[..., TRIGGER]
+        heard = odds(self.alpha) * words[..., _TRIGGER] + previous[..., _TRIGGER]
         features[..., -1, :] += torch.einsum("ksh,kshc->ksc", heard, inputs)
         return features
 
@@ -58,7 +58,7 @@ class NoisyInstance:
         """``(2 Σ_y E(y) + |O| (Ẽ(q) - E(τ))) / (|O| + 2)``, the hard margin for ``1 / (1 + e^4) <= α <= 1/2``."""
         w = torch.zeros(2 * self.tokens, dtype=torch.float64)
         w[1 : 1 + self.outputs] = 2.0
-        w[self.tokens + TRIGGER], w[self.tokens - 1] = self.outputs, -self.outputs
+        w[self.tokens + _TRIGGER], w[self.tokens - 1] = self.outputs, -self.outputs
         return w / (self.outputs + 2)
 
     def margins(self) -> tuple[Float[Tensor, "kinds sentences codes"], Float[Tensor, "kinds sentences others codes"]]:
@@ -78,13 +78,13 @@ class NoisyInstance:
         divergence = (self.alpha * shift.expm1()).log1p() - self.alpha * shift
         return (divergence + torch.nn.functional.softplus(missed - both)).mean(dim=-1)
 
-    def descend(self, rate: float, steps: int) -> Float[Tensor, "times codes"]:
+    def descend(self, lr: float, steps: int) -> Float[Tensor, "times codes"]:
         """w at t = 0, ..., T by gradient descent on the expected loss of trained outputs, from 0.
 
         Raises:
             ParameterError: a negative rate, or no step.
         """
-        require(rate=(rate, 0.0, None), steps=(steps, 1, None))
+        require(lr=(lr, 0.0, None), steps=(steps, 1, None))
         noise, others = (rows[0] for rows in self.margins())
         path = [torch.zeros(2 * self.tokens, dtype=torch.float64)]
         for _ in range(steps):
@@ -92,7 +92,7 @@ class NoisyInstance:
             at_noise = (noise @ path[-1] + odds(self.alpha))[:, None]
             chances = torch.cat([zero, at_noise, -others @ path[-1]], dim=1).softmax(dim=1)
             slope = (chances[:, 1] - self.alpha) @ noise - torch.einsum("sj,sjc->c", chances[:, 2:], others)
-            path.append(path[-1] - rate * slope / len(noise))
+            path.append(path[-1] - lr * slope / len(noise))
         return torch.stack(path)
 
     def hard_margin(self) -> Float[Tensor, " codes"]:
@@ -112,7 +112,7 @@ class NoisyInstance:
         return torch.from_numpy(-residual[:-1] / residual[-1]) @ free
 
 
-def noisy_instance(length: int, neutral: int = 2, outputs: int = 2, alpha: float = 0.5) -> NoisyInstance:
+def noisy_instance(length: int, neutral: int = 2, outputs: int = 2, alpha: float = 0.5) -> _NoisyInstance:
     """Enumerate the sentences: (q, y) and (q, τ) with a word or more between them, neutral words elsewhere, then □, q.
 
     Raises:
@@ -124,14 +124,14 @@ def noisy_instance(length: int, neutral: int = 2, outputs: int = 2, alpha: float
     for output, first, second in itertools.product(range(1, 1 + outputs), range(body - 1), range(body - 1)):
         if abs(first - second) < 3:
             continue
-        held = {first: TRIGGER, first + 1: output, second: TRIGGER, second + 1: tokens - 1}
+        held = {first: _TRIGGER, first + 1: output, second: _TRIGGER, second + 1: tokens - 1}
         for fill in itertools.product(words, repeat=body - 4):
             rest = iter(fill)
             row = [held[place] if place in held else next(rest) for place in range(body)]
-            rows.append([*row, words[0], TRIGGER])
+            rows.append([*row, words[0], _TRIGGER])
             places.append(first + 1)
     seen, at = torch.tensor(rows), torch.arange(len(rows))
     kinds = [seen, seen.clone(), seen.masked_fill(seen == words[-1], words[0])]
     kinds[1][at, places], kinds[2][at, places] = tokens - 2, words[-1]
     sentences = torch.stack(kinds)
-    return NoisyInstance(tokens, outputs, alpha, sentences, sentences[:, at, places])
+    return _NoisyInstance(tokens, outputs, alpha, sentences, sentences[:, at, places])

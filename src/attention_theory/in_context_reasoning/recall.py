@@ -7,11 +7,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.batches import Batches, Shared, epochs, fresh_batches
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.variants import Stack, TrainingRun, Variant

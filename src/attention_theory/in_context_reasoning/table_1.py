@@ -23,7 +23,7 @@ class Cells:
 
     @classmethod
     def measured(
-        cls, history: History, name: str, levels: Sequence[float], rates: Sequence[float], fraction: float
+        cls, history: History, name: str, levels: Sequence[float], lrs: Sequence[float], fraction: float
     ) -> "Cells":
         """A model's row from its runs, the noiseless ones among them; the paper states no margin.
 
@@ -31,8 +31,8 @@ class Cells:
             levels: the noise levels above 0.
             fraction: of the gap of :func:`gap_to_bayes`, within which a loss is near.
         """
-        noiseless = _reaches(history, name, [0.0], rates, fraction)
-        return cls(*noiseless, *_reaches(history, name, levels, rates, fraction))
+        noiseless = _reaches(history, name, [0.0], lrs, fraction)
+        return cls(*noiseless, *_reaches(history, name, levels, lrs, fraction))
 
     @staticmethod
     def agreed(rows: Sequence["Cells"]) -> tuple[bool | None, ...]:
@@ -60,9 +60,9 @@ PRINTED = {
 
 
 def _reaches(
-    history: History, name: str, levels: Sequence[float], rates: Sequence[float], fraction: float
+    history: History, name: str, levels: Sequence[float], lrs: Sequence[float], fraction: float
 ) -> tuple[bool, bool]:
-    """Whether a model's population loss ends near its target, and its unseen loss as near to its population loss.
+    """Test whether a model's population loss ends near its target, and its unseen loss as near to its population loss.
 
     Near is within ``fraction`` of the gap between the target and a model that does not know the output
     (:func:`gap_to_bayes`). At each noise level the rate with the lower population loss counts, since the paper reports
@@ -70,7 +70,7 @@ def _reaches(
     """
     near, alike = [], []
     for level in levels:
-        loss, best = min((history.end("population", name, level, rate), rate) for rate in rates)
+        loss, best = min((history.end("population", name, level, rate), rate) for rate in lrs)
         unseen = history.end("unseen", name, level, best)
         near.append(loss - bayes_risk(level) <= fraction * gap_to_bayes(level))
         alike.append(abs(unseen - loss) <= fraction * gap_to_bayes(level))

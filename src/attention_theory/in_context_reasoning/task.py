@@ -160,7 +160,7 @@ def bigram_count(
 
 
 def violations(sentences: Sentences, task: Task, unseen: bool = False) -> dict[str, Bool[Tensor, " sentences"]]:
-    """Which sentences break which condition of Definition 2.1, by the condition's name.
+    """The sentences that break each condition of Definition 2.1, by the condition's name.
 
     ``unseen`` takes the output to be among the neutral words instead of O (Theorems 3.3 and 4.4).
     """

@@ -129,7 +129,7 @@ def train_grid(
     names: Sequence[str],
     task: Task,
     levels: Sequence[float],
-    rates: Sequence[float],
+    lrs: Sequence[float],
     steps: int,
     batch: int,
     seeds: Sequence[Seed],
@@ -166,9 +166,7 @@ def train_grid(
     parts = []
     for noisy in (False, True):
         noise = [level for level in levels if (level > 0) == noisy]
-        runs = [
-            TrainingRun(VARIANTS[name], level, rate, way) for name, way in ways for level in noise for rate in rates
-        ]
+        runs = [TrainingRun(VARIANTS[name], level, rate, way) for name, way in ways for level in noise for rate in lrs]
         of_kind = replace(task, noisy=noisy)
         if runs and together:
             sizes = evaluation, record_every, measured, device

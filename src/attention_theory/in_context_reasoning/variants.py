@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory.in_context_reasoning._places import Places
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights
-from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import key_directions, reparameterised
 from attention_theory.in_context_reasoning.task import Task
 
@@ -89,7 +89,7 @@ class TrainingRun:
 
     variant: Variant
     noise: float
-    rate: float
+    lr: float
     arithmetic: Arithmetic | None = None
 
 
@@ -123,7 +123,7 @@ class Stack:
         self.architecture = Architecture(runs[0].variant.attention, self.full[:, None, None], relu_shift)
         known = [(gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0) for run in runs]
         self.gammas = torch.tensor(known, dtype=dtype, device=device)
-        self.rates = torch.tensor([run.rate for run in runs], dtype=dtype, device=device)
+        self.rates = torch.tensor([run.lr for run in runs], dtype=dtype, device=device)
         kept = {
             layer: torch.tensor([run.variant.trained != "all" or run.variant.fixed == layer for run in runs])
             for layer in _LAYERS
@@ -169,13 +169,11 @@ class Stack:
         _move(self.scales, gradient, self.rates)
 
 
-def _move(
-    tensor: Float[Tensor, "runs ..."], gradient: Float[Tensor, "runs ..."], rates: Float[Tensor, " runs"]
-) -> None:
+def _move(tensor: Float[Tensor, "runs ..."], gradient: Float[Tensor, "runs ..."], lrs: Float[Tensor, " runs"]) -> None:
     """Move a tensor of every run by its rate against its gradient; where the gradient is 0 it stays."""
     axes = tuple(range(1, gradient.ndim))
     length = (gradient * gradient).sum(dim=axes, keepdim=True).sqrt_()
-    pace = (rates.view(length.shape) / length).masked_fill_(length == 0, 0.0)
+    pace = (lrs.view(length.shape) / length).masked_fill_(length == 0, 0.0)
     tensor.addcmul_(gradient, pace, value=-1)
 
 

@@ -19,7 +19,7 @@ from attention_theory.validation import require
 _Forms = Mapping[str, Callable[[], bytes]]
 
 
-def turing(
+def _turing(
     states: int = 8, letters: int = 4, word: int = 12, steps: int = 60, edge: Literal["lost", "stays"] = "lost"
 ) -> _Forms:
     """The heads of Lemma 2.2, which run every Turing machine within the bounds.
@@ -68,4 +68,4 @@ def _entries(
     return sorted(map(list, zip(row.tolist(), column.tolist(), weight.tolist(), strict=True)))
 
 
-EXPORTS: dict[str, Callable[..., _Forms]] = {"turing": turing}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"turing": _turing}

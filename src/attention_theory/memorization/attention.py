@@ -15,7 +15,7 @@ from attention_theory.validation import FORMS, Form, refuse_unless, require, req
 
 
 @dataclass(frozen=True)
-class Heads:
+class KeyQueryHeads:
     """Key and query weights W_K, W_Q of all heads, each d by d_h."""
 
     keys: Float[Tensor, "heads width head_width"]
@@ -84,7 +84,7 @@ class Examples:
         return Examples(self.contexts.to(device), self.queries.to(device))
 
 
-def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
+def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> KeyQueryHeads:
     """Gaussian weights, scaled so that the logits of unit-variance tokens are of order 1.
 
     Raises:
@@ -92,7 +92,7 @@ def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
     """
     require(heads=(heads, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
     pair = normal(2, heads, width, head_width, seed=seed) * (width**2 * head_width) ** -0.25
-    return Heads(pair[0], pair[1])
+    return KeyQueryHeads(pair[0], pair[1])
 
 
 def random_readout(heads: int, width: int, value_width: int, outputs: int, seed: Seed) -> Readout:
@@ -111,14 +111,14 @@ def random_readout(heads: int, width: int, value_width: int, outputs: int, seed:
     return Readout(gaussian(heads, width, value_width), gaussian(heads * value_width, width), gaussian(width, outputs))
 
 
-def logits(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads tokens"]:
+def logits(heads: KeyQueryHeads, examples: Examples) -> Float[Tensor, "examples heads tokens"]:
     """alpha = E W_K W_Q^T e of every head on every example (Eq. 1)."""
     carried = (examples.queries @ heads.queries) @ heads.keys.mT
     return carried.transpose(0, 1) @ examples.contexts.mT
 
 
 def softmax_weights(
-    heads: Heads, examples: Examples, hidden: Bool[Tensor, "examples tokens"] | None = None
+    heads: KeyQueryHeads, examples: Examples, hidden: Bool[Tensor, "examples tokens"] | None = None
 ) -> Float[Tensor, "examples heads tokens"]:
     """theta = softmax(alpha) (Eq. 2); tokens that are hidden have the weight 0, even where all are."""
     if hidden is None:
@@ -127,7 +127,7 @@ def softmax_weights(
     return logits(heads, examples).masked_fill(hidden, -torch.inf).softmax(dim=-1).masked_fill(hidden, 0.0)
 
 
-def features(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads_times_width"]:
+def features(heads: KeyQueryHeads, examples: Examples) -> Float[Tensor, "examples heads_times_width"]:
     """The feature matrix Z: in each row the H convex combinations of context tokens, side by side (Eqs. 3 and 7)."""
     return (softmax_weights(heads, examples) @ examples.contexts).flatten(1)
 
@@ -138,7 +138,7 @@ def matrix_form(Z: Float[Tensor, "examples heads_times_width"], readout: Readout
 
 
 def predict(
-    heads: Heads,
+    heads: KeyQueryHeads,
     readout: Readout,
     examples: Examples,
     skip: bool = False,
@@ -166,7 +166,7 @@ def predict(
 
 
 def predict_literally(
-    heads: Heads,
+    heads: KeyQueryHeads,
     readout: Readout,
     context: Float[Tensor, "tokens width"],
     query: Float[Tensor, " width"],
@@ -219,7 +219,7 @@ def parameter_count(
 def memorises(
     outputs: Float[Tensor, "examples outputs"], labels: Float[Tensor, "examples outputs"], within: float = 1e-10
 ) -> bool:
-    """Whether every label is met, up to rounding (Section 3).
+    """Test whether every label is met, up to rounding (Section 3).
 
     Raises:
         ParameterError: outputs of another shape than the labels, or none.

@@ -3,14 +3,14 @@
 from jaxtyping import Int
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features
 from attention_theory.validation import refuse_unless
 
 
 def averaging_layer(examples: Examples) -> Examples:
     """One head with W_K = W_Q = 0, W_V = W_O = I and a skip connection: every token gains the mean of its context."""
     nothing = examples.queries.new_zeros(1, examples.width, 1)
-    mean = features(Heads(nothing, nothing), examples)
+    mean = features(KeyQueryHeads(nothing, nothing), examples)
     return Examples(examples.context_of_each + mean[:, None], examples.queries + mean)
 
 

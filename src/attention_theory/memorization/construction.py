@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from scipy.linalg import qr
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features
 from attention_theory.memorization.general_position import fresh_examples
 from attention_theory.memorization.single_head import (
     column_logits,
@@ -126,7 +126,7 @@ class _Construction:
         roles: of the examples in the step of each head after the first. In the printed form rounding decides them.
     """
 
-    heads: Heads
+    heads: KeyQueryHeads
     Z: Float[Tensor, "examples heads_times_width"]
     reports: list[_HeadReport]
     roles: list[Roles]
@@ -170,7 +170,7 @@ def build_heads(
     most = together + (heads - 1) * further
     refuse_unless(examples.count <= most, f"examples must be at most {most} with {heads} heads, got {examples.count}")
     source = generator(seed)
-    built: list[Heads] = []
+    built: list[KeyQueryHeads] = []
     reports: list[_HeadReport] = []
     parts: list[Tensor] = []
     steps: list[Roles] = []
@@ -199,10 +199,12 @@ def build_heads(
         parts.append(features(head, examples))
         gram += parts[-1] @ parts[-1].T
     keys, queries = (torch.cat([getattr(head, name) for head in built]) for name in ("keys", "queries"))
-    return _Construction(Heads(keys, queries), torch.cat(parts, dim=1), reports, steps)
+    return _Construction(KeyQueryHeads(keys, queries), torch.cat(parts, dim=1), reports, steps)
 
 
-def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.Generator) -> tuple[Heads, _HeadReport]:
+def _add_head(
+    examples: Examples, roles: Roles, head_width: int, source: torch.Generator
+) -> tuple[KeyQueryHeads, _HeadReport]:
     """A head that fits the fresh examples and is saturated on all others."""
     is_fresh = examples.queries.new_zeros(examples.count, dtype=torch.bool)
     is_fresh[roles.fresh] = True
@@ -225,7 +227,7 @@ def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.G
 
 def _first_head(
     examples: Examples, together: int, head_width: int, source: torch.Generator
-) -> tuple[Heads, _HeadReport]:
+) -> tuple[KeyQueryHeads, _HeadReport]:
     """The start of the induction: one example more than later heads, and nothing to leave alone."""
     own = examples.take(slice(0, min(together, examples.count)))
     targets, _ = _choose_targets(own, torch.zeros_like(own.queries), source)
@@ -234,10 +236,10 @@ def _first_head(
     return columns.as_head(head_width), _HeadReport(own.count, 0.0, 0.0, error, 0.0)
 
 
-def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, _HeadReport]:
+def _idle_head(examples: Examples, head_width: int) -> tuple[KeyQueryHeads, _HeadReport]:
     """A head that is not needed: it takes the mean of the context."""
     nothing = examples.queries.new_zeros(1, examples.width, head_width)
-    return Heads(nothing, nothing), _HeadReport(0, 0.0, 0.0, 0.0, 0.0)
+    return KeyQueryHeads(nothing, nothing), _HeadReport(0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest_token: float) -> float:

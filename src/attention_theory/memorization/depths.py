@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_theory.encodings import sinusoidal
 from attention_theory.memorization.kruskal import independent_prefixes
-from attention_theory.memorization.language import LanguageModel
+from attention_theory.memorization.language import PretrainedModel
 from attention_theory.memorization.transformer import cast
 from attention_theory.randomness import Seed
 from attention_theory.validation import require, require_some
@@ -44,7 +44,7 @@ class AtDepth:
 
 
 def examine_depths(
-    model: LanguageModel,
+    model: PretrainedModel,
     texts: Int[Tensor, "texts tokens"],
     dtype: torch.dtype,
     draws: int,
@@ -72,21 +72,21 @@ def examine_depths(
         if level:
             states = [own.layers[level - 1].everywhere(part, own.causal) for part in states]
         queries = torch.cat([part[:, own.query_position] for part in states])
-        ratios = smallest_ratios(torch.cat([part[: max(0, contexts)] for part in states])[:contexts])
+        ratios = _smallest_ratios(torch.cat([part[: max(0, contexts)] for part in states])[:contexts])
         prefixes = independent_prefixes(queries, min(queries.shape), draws, seed)
         spectrum = torch.linalg.svdvals(queries.double()).square() / len(queries)
         repeats = len(queries) - len(queries.unique(dim=0))
         least = float(ratios.min()) if contexts else 0.0
-        rows.append(AtDepth(level, prefixes, ratios > tolerance(states[0].shape[1:], dtype), least, spectrum, repeats))
+        rows.append(AtDepth(level, prefixes, ratios > _tolerance(states[0].shape[1:], dtype), least, spectrum, repeats))
     return rows
 
 
-def tolerance(shape: torch.Size | tuple[int, int], dtype: torch.dtype) -> float:
+def _tolerance(shape: torch.Size | tuple[int, int], dtype: torch.dtype) -> float:
     """The usual one for ranks: the larger dimension times machine epsilon."""
     return max(shape) * torch.finfo(dtype).eps
 
 
-def smallest_ratios(matrices: Float[Tensor, "batch rows columns"]) -> Float[Tensor, " batch"]:
+def _smallest_ratios(matrices: Float[Tensor, "batch rows columns"]) -> Float[Tensor, " batch"]:
     """The smallest of as many singular values as there are rows, over the largest; 0 for more rows than columns."""
     if matrices.shape[1] > matrices.shape[2]:
         return torch.zeros(len(matrices), dtype=torch.float64)
@@ -115,11 +115,11 @@ def predicted_rank(spectrum: Float[Tensor, " width"], dtype: torch.dtype) -> int
     seen = (scaled * resolutions[:, None] / (1 + scaled * resolutions[:, None])).sum(dim=1)
     sizes = torch.arange(1, width + 1, dtype=torch.float64)
     edges = ((seen[:, None] - sizes) / resolutions[:, None]).amax(dim=0)
-    passed = edges > sizes * tolerance((width, width), dtype) ** 2
+    passed = edges > sizes * _tolerance((width, width), dtype) ** 2
     return int(passed.long().cumprod(dim=0).sum())
 
 
-def cut_positions(model: LanguageModel, tokens: int, rank: int) -> LanguageModel:
+def cut_positions(model: PretrainedModel, tokens: int, rank: int) -> PretrainedModel:
     """The model with its first positions replaced by their best approximation of a rank, in float64 for exact zeros.
 
     Raises:
@@ -131,7 +131,7 @@ def cut_positions(model: LanguageModel, tokens: int, rank: int) -> LanguageModel
     return replace(cast(model, torch.float64), positions=(left[:, :rank] * values[:rank]) @ right[:rank])
 
 
-def kinds_of_positions(model: LanguageModel, seed: Seed = 0) -> dict[str, LanguageModel]:
+def kinds_of_positions(model: PretrainedModel, seed: Seed = 0) -> dict[str, PretrainedModel]:
     """The model as it is, with random positions of the same norm, without any, and with sines and cosines."""
     waves = sinusoidal(*model.positions.shape).to(model.positions)
     return {

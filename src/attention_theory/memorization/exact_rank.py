@@ -4,7 +4,7 @@ Whole-number tokens and queries, and keys that are whole numbers times ln 7, mak
 of 7. So Z is a matrix of fractions, and so, up to a factor ln 7 of some columns, is the derivative of the outputs by
 the weights (Section 5.2). The rank modulo a prime can be found without rounding; it is at most the rank. A minor that
 is not 0 at one choice of weights is 0 almost nowhere, for it is an analytic function of them: the rank found is reached
-by almost all keys and queries. Upper bounds are :func:`rank_bound` and, of the derivative,
+by almost all keys and queries. Upper bounds are :func:`_rank_bound` and, of the derivative,
 :func:`~attention_theory.memorization.key_width.dimension_count`.
 
 The base is 7, for the powers of 7 run through all numbers modulo the prime ``2**31 - 1``; those of 2 are 31 only.
@@ -25,7 +25,7 @@ BASE = 7
 _LARGEST_KEY = 9_999
 
 
-def rank_bound(heads: int, tokens: int, width: int, shared: bool) -> int:
+def _rank_bound(heads: int, tokens: int, width: int, shared: bool) -> int:
     """An upper bound on the rank of Z, however many examples there are.
 
     Shared context: H (n - 1) + 1 (Proposition 2), and the H d columns. A context for each example: the H d columns; for
@@ -63,7 +63,7 @@ def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bo
     """
     require(heads=(heads, 1, None), tokens=(tokens, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
     source = generator(seed)
-    count = rank_bound(heads, tokens, width, shared) + 1
+    count = _rank_bound(heads, tokens, width, shared) + 1
     contexts = integer_vectors(tokens if shared else count * tokens, width, source)
     queries = integer_vectors(count, width, source)
     maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)

@@ -23,8 +23,8 @@ _WIDTHS = (2, 3, 4, 5, 6, 8, 10)
 _HEAD_WIDTHS = tuple(range(1, 9))
 
 
-def rank_table(seed: int = 0) -> dict[str, Any]:
-    """Ranks of Z modulo a prime, as plain numbers: ``ranks[contexts][n][d][d_h][H]`` by places in the lists of sizes.
+def _rank_table(seed: int = 0) -> dict[str, Any]:
+    """Ranks of Z modulo a prime, as plain numbers: ``_ranks[contexts][n][d][d_h][H]`` by places in the lists of sizes.
 
     Every entry has separate draws. See :mod:`attention_theory.memorization.exact_rank`.
 
@@ -52,7 +52,7 @@ def rank_table(seed: int = 0) -> dict[str, Any]:
     }
 
 
-def ranks(seed: int = 0) -> _Forms:
+def _ranks(seed: int = 0) -> _Forms:
     """The exact ranks of the feature matrix over a grid of heads, tokens, widths and key widths (Propositions 1 and 2).
 
     Args:
@@ -61,7 +61,7 @@ def ranks(seed: int = 0) -> _Forms:
     Raises:
         ParameterError: a seed out of range.
     """
-    return {".json": lambda: (json.dumps(rank_table(seed)) + "\n").encode()}
+    return {".json": lambda: (json.dumps(_rank_table(seed)) + "\n").encode()}
 
 
-EXPORTS: dict[str, Callable[..., _Forms]] = {"ranks": ranks}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"ranks": _ranks}

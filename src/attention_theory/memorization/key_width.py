@@ -8,11 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Heads
+from attention_theory.memorization.attention import KeyQueryHeads
 from attention_theory.validation import require
 
 
-def narrowed_heads(heads: Heads, context: Float[Tensor, "tokens width"], head_width: int | None = None) -> Heads:
+def narrowed_heads(
+    heads: KeyQueryHeads, context: Float[Tensor, "tokens width"], head_width: int | None = None
+) -> KeyQueryHeads:
     """Heads of a smaller key width that come closest to the given ones on one context.
 
     With ``head_width`` of n - 1 (the default) or more their softmax weights are the same for every query, provided that
@@ -27,7 +29,7 @@ def narrowed_heads(heads: Heads, context: Float[Tensor, "tokens width"], head_wi
     maps = context @ heads.keys @ heads.queries.mT
     left, values, right = torch.linalg.svd(maps - maps.mean(dim=1, keepdim=True), full_matrices=False)
     keys = torch.linalg.pinv(context) @ (left[..., :kept] * values[:, None, :kept])
-    return Heads(keys, right[:, :kept].mT)
+    return KeyQueryHeads(keys, right[:, :kept].mT)
 
 
 def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared: bool, outputs: int = 1) -> int:

@@ -35,7 +35,7 @@ def kruskal_rank(vectors: Int[Tensor, "vectors width"], most: int | None = None)
 
 
 def is_in_general_position(vectors: Int[Tensor, "vectors width"]) -> bool:
-    """Whether the Kruskal rank is as large as the width allows (Definition 2)."""
+    """Test whether the Kruskal rank is as large as the width allows (Definition 2)."""
     return kruskal_rank(vectors) == vectors.shape[1]
 
 
@@ -186,19 +186,19 @@ def _tolerance(gram: Float[Tensor, "draws rows rows"], width: int) -> Float[Tens
 
 
 def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tensor, " draws"]) -> Int[Tensor, " draws"]:
-    """How many of the first rows have all their eigenvalues above the tolerance: a factorisation stops after them."""
+    """Number of the first rows that have all eigenvalues above the tolerance: a factorisation stops after them."""
     shift = tolerance[:, None, None] * torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
     stopped = torch.linalg.cholesky_ex(gram - shift).info.cpu().long()
     return torch.where(stopped == 0, stopped + gram.shape[1], stopped - 1)
 
 
-def largest_satisfied(prefixes: Int[Tensor, " draws"], share: float = 0.99) -> int:
-    """The largest k at which at least ``share`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
+def largest_satisfied(prefixes: Int[Tensor, " draws"], fraction: float = 0.99) -> int:
+    """Largest k at which at least ``fraction`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
 
     Raises:
         ParameterError: no draw; a share outside 0 to 1.
     """
-    require(share=(share, 0.0, 1.0))
+    require(fraction=(fraction, 0.0, 1.0))
     require_some(prefixes=prefixes)
-    allowed = int((1 - share) * len(prefixes) + 1e-9)  # draws that may fail
+    allowed = int((1 - fraction) * len(prefixes) + 1e-9)  # draws that may fail
     return int(prefixes.sort().values[min(allowed, len(prefixes) - 1)])

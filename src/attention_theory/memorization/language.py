@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attention_theory.memorization.transformer import Layer, Norm, random_layer
+from attention_theory.memorization.transformer import Norm, TransformerLayer, random_layer
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import ParameterError, refuse_unless, require
 
@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
-class LanguageModel:
+class PretrainedModel:
     """Tokens to vectors, and the layers.
 
     Attributes:
@@ -41,7 +41,7 @@ class LanguageModel:
     positions: Float[Tensor, "positions width"]
     segments: Float[Tensor, "2 width"] | None
     norm: Norm | None
-    layers: tuple[Layer, ...]
+    layers: tuple[TransformerLayer, ...]
     causal: bool
     separator: int = _SEPARATOR
     sentences: Literal[1, 2] = 1
@@ -88,7 +88,7 @@ class LanguageModel:
     def independent_contexts(
         self, numbers: Int[Tensor, "texts tokens"], depth: int, chunk: int = 8
     ) -> Bool[Tensor, " texts"]:
-        """Whether the context of each text has full rank, in the precision of the weights (Assumption 2)."""
+        """Test whether the context of each text has full rank, in the precision of the weights (Assumption 2)."""
         ranks = [torch.linalg.matrix_rank(self.contexts(part, depth)) for part in numbers.split(chunk)]
         return torch.cat(ranks) == numbers.shape[1]
 
@@ -106,7 +106,7 @@ def random_language_model(
     heads: int,
     seed: Seed,
     depth: int = 1,
-) -> LanguageModel:
+) -> PretrainedModel:
     """As these models are initialised: vectors from N(0, 0.02²).
 
     Raises:
@@ -119,14 +119,14 @@ def random_language_model(
     def gaussian(*shape: int) -> Tensor:
         return 0.02 * torch.randn(*shape, generator=draw)
 
-    def layers(order: Literal["pre", "post"]) -> tuple[Layer, ...]:
+    def layers(order: Literal["pre", "post"]) -> tuple[TransformerLayer, ...]:
         return tuple(random_layer(width, heads, draw, order) for _ in range(depth))
 
     words, places = gaussian(vocabulary, width), gaussian(positions, width)
     if kind == "bert":
         segments = gaussian(2, width)
-        return LanguageModel(words, places, segments, Norm(), layers("post"), causal=False)
-    return LanguageModel(words, places, None, None, layers("pre"), causal=True)
+        return PretrainedModel(words, places, segments, Norm(), layers("post"), causal=False)
+    return PretrainedModel(words, places, None, None, layers("pre"), causal=True)
 
 
 class WordNumbers:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attention_theory.memorization.attention import Examples, Heads, Readout, predict, softmax_weights
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, Readout, predict, softmax_weights
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads
 from attention_theory.memorization.readout import solve_readout
@@ -107,7 +107,7 @@ class MemorizingAttention(nn.Module):
             hidden = key_padding_mask.reshape(-1, contexts.shape[-2])
         examples = Examples(contexts, queries.reshape(-1, self.embed_dim))
         readout = Readout(self.values, self.output, self.decode)
-        heads = Heads(self.keys, self.queries)
+        heads = KeyQueryHeads(self.keys, self.queries)
         out = predict(heads, readout, examples, hidden=hidden).reshape(*batch, self.out_features)
         if not need_weights:
             return out

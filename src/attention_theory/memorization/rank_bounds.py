@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, logits
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, logits
 from attention_theory.validation import require
 
 
@@ -22,7 +22,9 @@ def block_differences(heads: int, size: int) -> Float[Tensor, "heads_times_size 
     return indicators[:, 1:] - indicators[:, :1]
 
 
-def features_of_unnormalised_weights(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads_times_width"]:
+def features_of_unnormalised_weights(
+    heads: KeyQueryHeads, examples: Examples
+) -> Float[Tensor, "examples heads_times_width"]:
     """The feature matrix with tanh in place of softmax: the weights no longer sum to 1, and the bound is gone."""
     return (logits(heads, examples).tanh() @ examples.contexts).flatten(1)
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads
+from attention_theory.memorization.attention import Examples, KeyQueryHeads
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import Each, refuse_unless, require
 
@@ -34,7 +34,7 @@ class Columns:
             torch.cat([self.keys, scale * other.keys], dim=1), torch.cat([self.queries, other.queries], dim=1)
         )
 
-    def as_head(self, head_width: int) -> Heads:
+    def as_head(self, head_width: int) -> KeyQueryHeads:
         """A single head of width d_h, the missing columns filled with zeros.
 
         Raises:
@@ -43,7 +43,7 @@ class Columns:
         require(head_width=(head_width, self.keys.shape[1], None))
         missing = head_width - self.keys.shape[1]
         keys, queries = (torch.nn.functional.pad(part, (0, missing)) for part in (self.keys, self.queries))
-        return Heads(keys[None], queries[None])
+        return KeyQueryHeads(keys[None], queries[None])
 
 
 def fit_targets(fresh: Examples, targets: Float[Tensor, "examples tokens"]) -> Columns:

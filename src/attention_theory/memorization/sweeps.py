@@ -21,7 +21,7 @@ def sweep(
     seeds: int,
     steps: int,
     batch: int,
-    rate: float,
+    lr: float,
     shared: bool = True,
     labels: Labels = "classes",
     classes: int = 100,
@@ -31,7 +31,7 @@ def sweep(
     seed: int = 0,
     start: Start = "fan-in",
 ) -> Float[Tensor, "points seeds"]:
-    """How well models memorise at every point, on the labels of the last epoch.
+    """Score how well models memorise at every point, on the labels of the last epoch.
 
     Points that take equally many steps are trained side by side, as one program, in the order of their heads: models
     with equally many are multiplied together.
@@ -41,7 +41,7 @@ def sweep(
         width: d.
         seeds: models for each point, at least 1; each seed draws data, weights and batches.
         steps: of a training, at least 1.
-        batch, rate, relabel, start: as in :class:`~attention_theory.memorization.trainer.PanelTrainer`.
+        batch, lr, relabel, start: as in :class:`~attention_theory.memorization.trainer.PanelTrainer`.
         shared, labels, classes: as in :func:`~attention_theory.memorization.synthetic.sample_data_sets`.
         device: where to train.
         epochs: passes through the examples for which there must be time, at least 0; points whose examples are so many
@@ -63,7 +63,7 @@ def sweep(
     for needed, places in groups.items():
         settings = [_setting(points[place], width, seed + s) for place in places for s in range(seeds)]
         data = sample_data_sets(settings, width, shared, labels, classes).to(device)
-        trainer = PanelTrainer(settings, data, needed, batch, rate, relabel, start=start)
+        trainer = PanelTrainer(settings, data, needed, batch, lr, relabel, start=start)
         trainer.run()
         score = trainer.score(trainer.latest_labels())
         result = score.accuracy if labels == "classes" else score.loss

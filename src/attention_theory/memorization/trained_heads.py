@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attention_theory.memorization.attention import (
     Examples,
-    Heads,
+    KeyQueryHeads,
     features,
     predict,
     random_heads,
@@ -29,7 +29,7 @@ def fit_keys_and_queries(
     head_width: int,
     seed: Seed = 0,
     steps: int = 500,
-) -> tuple[Heads, float]:
+) -> tuple[KeyQueryHeads, float]:
     """Heads for which the best read-out comes as close to the labels as L-BFGS brings it.
 
     Returns:
@@ -53,21 +53,23 @@ def fit_keys_and_queries(
 
     def loss() -> Tensor:
         optimiser.zero_grad()
-        value = _residual(Heads(keys, queries), examples, labels).square().mean()
+        value = _residual(KeyQueryHeads(keys, queries), examples, labels).square().mean()
         value.backward()
         return value
 
     optimiser.step(loss)
     ended = bool(torch.isfinite(keys).all() and torch.isfinite(queries).all())
     trained = (
-        Heads(keys.detach(), queries.detach()) if ended else Heads(start.keys.to(labels), start.queries.to(labels))
+        KeyQueryHeads(keys.detach(), queries.detach())
+        if ended
+        else KeyQueryHeads(start.keys.to(labels), start.queries.to(labels))
     )
     readout = solve_readout(features(trained, examples), labels, heads, labels.shape[1])
     return trained, (predict(trained, readout, examples) - labels).abs().max().item()
 
 
 def _residual(
-    heads: Heads, examples: Examples, labels: Float[Tensor, "examples outputs"]
+    heads: KeyQueryHeads, examples: Examples, labels: Float[Tensor, "examples outputs"]
 ) -> Float[Tensor, "examples outputs"]:
     """The residual of the best read-out: the labels less their projection on the span of the softmax weights.
 

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from attention_theory.memorization._panel_gradients import gradients
 from attention_theory.memorization.panel import Panel, Start, forward, initial_weights, make_panel
-from attention_theory.memorization.panel_gradients import gradients
 from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
@@ -49,7 +49,7 @@ class PanelTrainer:
         data: their data sets, from :func:`~attention_theory.memorization.synthetic.sample_data_sets`.
         steps: the steps of the whole run, at least 1; they fix the rate's schedule.
         batch: examples a step and model, at least 1.
-        rate: Adam's learning rate at its height, above 0.
+        lr: Adam's learning rate at its height, above 0.
         relabel: in every epoch each example bears the label of another, drawn anew: nothing is there to be memorised.
         start: how wide the output map starts, ``"fan-in"`` or ``"xavier"``, as in
             :func:`~attention_theory.memorization.panel.initial_weights`.
@@ -62,14 +62,14 @@ class PanelTrainer:
     data: DataSets
     steps: int
     batch: int = 256
-    rate: float = 1e-3
+    lr: float = 1e-3
     relabel: bool = False
     step: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     start: Start = "fan-in"
 
     def __post_init__(self) -> None:
-        require(steps=(self.steps, 1, None), batch=(self.batch, 1, None), rate=(self.rate, 1e-9, None))
+        require(steps=(self.steps, 1, None), batch=(self.batch, 1, None), lr=(self.lr, 1e-9, None))
         dtype = self.data.queries.dtype
         device, width = self.data.queries.device, self.data.queries.shape[-1]
         self.panel: Panel = make_panel(self.settings, width, self.data.classes, dtype, device)
@@ -82,7 +82,7 @@ class PanelTrainer:
         }
         self._flat.grad = torch.zeros_like(self._flat)
         self._recorded: tuple[torch.cuda.CUDAGraph, Tensor] | None = None
-        self.optimiser = torch.optim.Adam([self._flat], lr=self.rate, fused=True)
+        self.optimiser = torch.optim.Adam([self._flat], lr=self.lr, fused=True)
         self._epochs: dict[int, tuple[int, Tensor]] = {}
         self._ahead: tuple[int, Tensor] | None = None
 
@@ -98,7 +98,7 @@ class PanelTrainer:
             if record_every and self.step % record_every == 0:
                 self._record()
             self._derive(self.next_batch())
-            self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
+            self.optimiser.param_groups[0]["lr"] = self.lr * schedule(self.step, self.steps)
             self.optimiser.step()
             self.step += 1
         if record_every and self.step == self.steps:

@@ -36,7 +36,7 @@ class Norm:
 
 
 @dataclass(frozen=True)
-class Layer:
+class TransformerLayer:
     """One transformer layer.
 
     Attributes:
@@ -118,7 +118,7 @@ def cast(model: _Model, target: torch.dtype | torch.device | str) -> _Model:
 
 def random_layer(
     width: int, heads: int, seed: Seed, order: Literal["pre", "post"] = "pre", spread: float = 0.02
-) -> Layer:
+) -> TransformerLayer:
     """A layer as these models are initialised: maps from N(0, spread²), no biases, normalisations without effect.
 
     Raises:
@@ -134,10 +134,10 @@ def random_layer(
 
     query, key, value, output = (affine(width, width) for _ in range(4))
     up, down = affine(width, 4 * width), affine(4 * width, width)
-    return Layer(heads, query, key, value, output, Norm(), up, down, Norm(), order)
+    return TransformerLayer(heads, query, key, value, output, Norm(), up, down, Norm(), order)
 
 
-def random_attention(width: int, seed: Seed) -> Layer:
+def random_attention(width: int, seed: Seed) -> TransformerLayer:
     """The paper's Random Attention: one head, Xavier-uniform maps, normalisation before, skip after, nothing else."""
     draw = generator(seed)
     bound = math.sqrt(3 / width)
@@ -145,4 +145,4 @@ def random_attention(width: int, seed: Seed) -> Layer:
     def affine() -> Affine:
         return Affine((2 * torch.rand(width, width, generator=draw) - 1) * bound, torch.zeros(width))
 
-    return Layer(1, affine(), affine(), affine(), affine(), Norm(epsilon=1e-5))
+    return TransformerLayer(1, affine(), affine(), affine(), affine(), Norm(epsilon=1e-5))

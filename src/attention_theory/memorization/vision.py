@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.transformer import Affine, Layer, Norm, random_layer
+from attention_theory.memorization.transformer import Affine, Norm, TransformerLayer, random_layer
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
@@ -25,7 +25,7 @@ class VisionModel:
     embed: Affine
     class_token: Float[Tensor, " width"]
     positions: Float[Tensor, "tokens width"]
-    layer: Layer
+    layer: TransformerLayer
 
     def tokens(self, patches: Float[Tensor, "images patches values"]) -> Float[Tensor, "images tokens width"]:
         """The embedding layer's output, the class token first."""
@@ -55,7 +55,7 @@ def train_vision_model(
     targets: Float[Tensor, "images numbers"],
     steps: int,
     batch: int = 64,
-    rate: float = 1e-3,
+    lr: float = 1e-3,
     seed: Seed = 0,
 ) -> tuple[VisionModel, list[float]]:
     """Train embedding and layer so that a linear map of the class token's output gives the targets (squared error).
@@ -66,7 +66,7 @@ def train_vision_model(
     Raises:
         ParameterError: no step, a batch larger than the data, or a rate out of its range.
     """
-    require(steps=(steps, 1, None), batch=(batch, 1, len(patches)), rate=(rate, 1e-9, 1.0))
+    require(steps=(steps, 1, None), batch=(batch, 1, len(patches)), lr=(lr, 1e-9, 1.0))
     layer = model.layer
     names = ("query", "key", "value", "output", "up", "down")
     weights = {f"{name}.{part}": getattr(getattr(layer, name), part) for name in names for part in ("weight", "bias")}
@@ -74,7 +74,7 @@ def train_vision_model(
     weights |= {"class_token": model.class_token, "positions": model.positions}
     weights["head"] = model.class_token.new_zeros(model.class_token.shape[0], targets.shape[1])
     weights = {name: value.clone().requires_grad_() for name, value in weights.items()}
-    optimiser = torch.optim.Adam(list(weights.values()), lr=rate)
+    optimiser = torch.optim.Adam(list(weights.values()), lr=lr)
     draw = generator(seed)
     losses = []
     for _ in range(steps):

@@ -142,9 +142,9 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def _public(path: Path) -> list[ast.FunctionDef | ast.ClassDef]:
-    """The functions and classes of a file that are for others."""
+    """The functions and classes of a file that are for others: none in one whose name begins with an underscore."""
     definitions = [node for node in _parsed(path).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    return [node for node in definitions if not node.name.startswith("_")]
+    return [node for node in definitions if not node.name.startswith("_") and not re.match("_[^_]", path.name)]
 
 
 def _users(layout: Layout) -> dict[str, list[str]]:

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from attention_theory.bridges.hyper_capacity import (
+    _tuple_tokens,
     capacity_bound,
     exact_features,
     exact_rank,
     random_scores,
     softmax_features,
-    tuple_tokens,
 )
 from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.numerics import numerical_rank
@@ -40,7 +40,7 @@ def test_exact_features_are_the_floating_ones_up_to_rows() -> None:
     scores = random_scores(1, 2, 3, "full", 0, largest=1)
     floating = softmax_features(queries.double(), contexts.double(), scores * torch.tensor(7.0).double().log(), 3)
     exact = exact_features(queries, contexts, scores, 3)
-    logits = torch.einsum("tq,hqx,tjx->thj", queries, scores.unflatten(1, (2, -1)), tuple_tokens(contexts, 3, "all"))
+    logits = torch.einsum("tq,hqx,tjx->thj", queries, scores.unflatten(1, (2, -1)), _tuple_tokens(contexts, 3, "all"))
     sums = (7.0 ** (logits - logits.amin(-1, keepdim=True)).double()).sum(-1)
     prime = 2_147_483_647
     signed = torch.where(exact > prime // 2, exact - prime, exact)

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from attention_theory.bridges.hyper_features import (
+    _products,
     hyper_feature_count,
     hyper_features,
     hyper_heads,
     hyper_kernel,
-    products,
     score_value_features,
 )
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
@@ -57,7 +57,7 @@ def test_scores_and_values_meet_in_one_matrix(sum_over: Sum) -> None:
 
 def test_products_have_the_square_for_an_inner_product() -> None:
     left, right = normal(3, seed=0), normal(3, seed=1)
-    assert torch.allclose(products(left) @ products(right), (left @ right) ** 2)
+    assert torch.allclose(_products(left) @ _products(right), (left @ right) ** 2)
 
 
 def test_the_count_of_features_by_hand() -> None:

@@ -49,7 +49,7 @@ def test_the_rate_falls_to_a_hundredth_over_the_steps() -> None:
     """Far from its end a descent by Adam goes by the rate at every step."""
     start, far = torch.zeros(1, 1, dtype=torch.float64), torch.full((1,), 1e9, dtype=torch.float64)
     for steps, way in ((1, 1.0), (2, 1 + 0.1), (4, 1 + 0.01**0.25 + 0.1 + 0.01**0.75)):
-        found = descend(lambda scores, values: scores + 0 * values, start, start, far, steps, rate=0.5, every=1)
+        found = descend(lambda scores, values: scores + 0 * values, start, start, far, steps, lr=0.5, every=1)
         assert found.scores.item() == pytest.approx(0.5 * way, rel=1e-6)
         assert found.values.item() == 0
         assert found.losses.shape == (steps + 1, 1)  # one before every step, and the last after all

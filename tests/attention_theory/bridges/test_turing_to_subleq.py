@@ -3,7 +3,7 @@
 import pytest
 
 from attention_theory.bridges.three_ways import random_jobs
-from attention_theory.bridges.turing_to_subleq import ANSWERS, subleq_bounds, subleq_of
+from attention_theory.bridges.turing_to_subleq import _ANSWERS, subleq_bounds, subleq_of
 from attention_theory.linear_attention.machines.turing import parse_machine, write_tape
 from attention_theory.looped_transformers.subleq.language import interpret
 
@@ -40,4 +40,4 @@ def test_a_program_of_both_answers_ends_after_one(answer: str) -> None:
         made = subleq_of(machine, write_tape(machine, word, 1), 0)
         run = interpret(made.source, 8, 30)
         assert run.halted
-        assert run.memories[-1, made.cells.stop] == ANSWERS[answer]
+        assert run.memories[-1, made.cells.stop] == _ANSWERS[answer]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attention_theory.data.checkpoints import read_configuration, read_weights
+from attention_theory.data._checkpoints import read_configuration, read_weights
 from safetensors_file import write_safetensors
 
 WEIGHTS = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.data.library_sources import text_hash
-from attention_theory.data.token_files import Tokens, open_corpus, open_tokens, write_tokens
+from attention_theory.data.token_files import _Tokens, open_corpus, open_tokens, write_tokens
 from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
@@ -53,14 +53,14 @@ def test_faulty_folders_and_tokens_are_refused(tmp_path: Path) -> None:
 def test_windows_lie_in_one_shard_and_targets_come_next(sizes: list[int], length: int, seed: int) -> None:
     starts = np.cumsum([0, *sizes])
     shards = [np.arange(a, b, dtype=np.uint16) for a, b in itertools.pairwise(starts)]
-    inputs, targets = Tokens(shards, 65536).windows(20, length, generator(seed))
+    inputs, targets = _Tokens(shards, 65536).windows(20, length, generator(seed))
     assert torch.equal(targets, inputs + 1)
     shard = np.searchsorted(starts, inputs[:, 0].numpy(), side="right")
     assert (shard == np.searchsorted(starts, targets[:, -1].numpy(), side="right")).all()
 
 
 def test_every_start_of_a_window_is_drawn() -> None:
-    tokens = Tokens([np.arange(4), np.arange(10, 15)], 256)
+    tokens = _Tokens([np.arange(4), np.arange(10, 15)], 256)
     inputs, _ = tokens.windows(500, 3, generator(0))
     assert sorted(set(inputs[:, 0].tolist())) == [0, 10, 11]
     every, following = tokens.every_window(3)
@@ -89,7 +89,7 @@ def test_the_stand_in_says_whether_it_is_the_pinned_text(monkeypatch: pytest.Mon
 
 
 def test_windows_for_validation_are_spread_evenly() -> None:
-    tokens = Tokens([np.arange(21)], 256)
+    tokens = _Tokens([np.arange(21)], 256)
     assert tokens.every_window(2)[0][:, 0].tolist() == list(range(0, 20, 2))
     assert tokens.every_window(2, most=3)[0][:, 0].tolist() == [0, 6, 12]
     assert tokens.every_window(2, most=10)[0][:, 0].tolist() == list(range(0, 20, 2))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_theory.data.tokenizers import byte_pairs, load_tokenizer, word_pieces
+from attention_theory.data.tokenizers import _byte_pairs, _word_pieces, load_tokenizer
 
 PIECES = [
     "[PAD]",
@@ -33,7 +33,7 @@ def vocabulary_of_bytes() -> dict[str, int]:
 
 
 def test_word_pieces_by_hand() -> None:
-    encode = word_pieces({piece: number for number, piece in enumerate(PIECES)})
+    encode = _word_pieces({piece: number for number, piece in enumerate(PIECES)})
     assert encode("Playing, REPLAYED") == [5, 6, 10, 8, 9, 7]
     assert encode("Café's") == [11, 12, 13]
     assert encode("the中the nothing") == [4, 14, 4, 1]
@@ -42,7 +42,7 @@ def test_word_pieces_by_hand() -> None:
 
 def test_byte_pairs_by_hand() -> None:
     numbers = vocabulary_of_bytes()
-    encode = byte_pairs(numbers, MERGES)
+    encode = _byte_pairs(numbers, MERGES)
     assert encode("the the") == [numbers["the"], numbers["Ġthe"]]
     assert encode(" playing") == [numbers["Ġp"], numbers["lay"], numbers["ing"]]
     names = {number: piece for piece, number in numbers.items()}

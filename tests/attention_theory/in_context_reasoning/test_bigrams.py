@@ -1,6 +1,6 @@
 """Counts of bigrams against the gather form, which looks at every position."""
 
-from attention_theory.in_context_reasoning.bigrams import Bigrams
+from attention_theory.in_context_reasoning._bigrams import Bigrams
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Task, sample_sentences

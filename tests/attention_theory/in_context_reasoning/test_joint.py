@@ -7,7 +7,12 @@ import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.descent import normalised_step
-from attention_theory.in_context_reasoning.joint import Rule, coin_divergence, descend_jointly, joint_excess
+from attention_theory.in_context_reasoning.joint import (
+    _Rule,
+    coin_divergence,
+    descend_jointly,
+    joint_excess,
+)
 from attention_theory.randomness import generator
 
 LAW = torch.tensor([0.3, 0.0, 0.7], dtype=torch.float64)
@@ -19,7 +24,7 @@ def loss_of(point: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("rule", ["plain", "normalised", "decreasing"])
-def test_it_is_descent_on_the_noisy_loss(rule: Rule) -> None:
+def test_it_is_descent_on_the_noisy_loss(rule: _Rule) -> None:
     path = descend_jointly(LAW, 0.3, 0.2, 40, 9, rule, (0.5, -1.0))
     point = torch.tensor([0.5, -1.0], dtype=torch.float64)
     for step in range(40):

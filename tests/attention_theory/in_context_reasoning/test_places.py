@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.places import Places, _sorted
+from attention_theory.in_context_reasoning._places import Places, _sorted
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import normal
 

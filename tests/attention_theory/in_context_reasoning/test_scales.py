@@ -5,10 +5,10 @@ from typing import get_args
 import pytest
 import torch
 
+from attention_theory.in_context_reasoning._places import Places
+from attention_theory.in_context_reasoning._scales import Kinds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
 from attention_theory.in_context_reasoning.model import Weights, forward
-from attention_theory.in_context_reasoning.places import Places
-from attention_theory.in_context_reasoning.scales import Kinds
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, TrainingRun
 from attention_theory.randomness import generator

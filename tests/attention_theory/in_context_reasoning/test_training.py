@@ -29,8 +29,8 @@ def assert_same_runs(found: History, alone: History, within: float) -> None:
     assert found.steps == alone.steps
     for run in alone.runs:
         for measure in found.values:
-            which = (measure, run.variant.name, run.noise, run.rate)
-            assert (found.of(*which) - alone.of(*which)).abs().max() < within, which
+            which = (measure, run.variant.name, run.noise, run.lr)
+            assert (found.curve(*which) - alone.curve(*which)).abs().max() < within, which
 
 
 def test_runs_are_the_same_alone_and_in_company() -> None:

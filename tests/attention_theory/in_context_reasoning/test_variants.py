@@ -73,7 +73,7 @@ def test_a_stack_walks_like_the_printed_form(names: list[str]) -> None:
         error = cross_entropy(done.logits, labels).error
         stack.step(stack.architecture.gradients(sentences.tokens, stack.weights, done, error, stack.trained == "all"))
     for index, run in enumerate(runs):
-        alone = printed_form_step(run, run.rate, sentences, labels[index], steps=4)
+        alone = printed_form_step(run, run.lr, sentences, labels[index], steps=4)
         assert (stack.weights.query_key[index] - alone.query_key).abs().max() < 1e-9
         assert (stack.weights.value[index] - alone.value[:11]).abs().max() < 1e-9
         assert (stack.weights.feed_forward[index] - alone.feed_forward[:11]).abs().max() < 1e-9

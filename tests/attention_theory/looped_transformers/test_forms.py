@@ -1,6 +1,6 @@
 import pytest
 
-from attention_theory.looped_transformers.forms import Forms, printed_places
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.validation import ParameterError
 
 PLACES = ("sign", "index")

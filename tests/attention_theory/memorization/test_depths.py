@@ -2,12 +2,12 @@ import pytest
 import torch
 
 from attention_theory.memorization.depths import (
+    _smallest_ratios,
+    _tolerance,
     cut_positions,
     examine_depths,
     kinds_of_positions,
     predicted_rank,
-    smallest_ratios,
-    tolerance,
 )
 from attention_theory.memorization.kruskal import independent_prefixes, largest_satisfied
 from attention_theory.memorization.language import random_language_model
@@ -50,9 +50,9 @@ def test_positions_are_cut_in_exact_enough_arithmetic() -> None:
 
 def test_smallest_ratios() -> None:
     matrices = torch.stack([torch.eye(2, 3), torch.tensor([[3.0, 0, 0], [0, 0.3, 0]])])
-    assert torch.allclose(smallest_ratios(matrices), torch.tensor([1.0, 0.1]).double(), atol=1e-7)
-    assert smallest_ratios(matrices.mT).tolist() == [0.0, 0.0]
-    assert tolerance((3, 5), torch.float32) == 5 * 2**-23
+    assert torch.allclose(_smallest_ratios(matrices), torch.tensor([1.0, 0.1]).double(), atol=1e-7)
+    assert _smallest_ratios(matrices.mT).tolist() == [0.0, 0.0]
+    assert _tolerance((3, 5), torch.float32) == 5 * 2**-23
 
 
 @pytest.mark.parametrize("decay", [4.0, 6.0, 9.0])

@@ -6,15 +6,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features
 from attention_theory.memorization.exact_rank import (
     BASE,
     _derivative,
+    _rank_bound,
     _ranks_of_blocks,
     exact_features,
     exact_ranks,
     exact_self_attention,
-    rank_bound,
     reachable_dimensions,
 )
 from attention_theory.memorization.examples import integer_vectors, sample_examples
@@ -37,7 +37,7 @@ def test_features_are_those_of_the_layer_with_keys_times_ln_7(shared: bool) -> N
     """The fractions in Python's own whole numbers: as real numbers the layer's features, modulo the prime ours."""
     contexts, queries, keys, query_maps = small(shared)
     ours = exact_features(contexts, queries, keys, query_maps)
-    heads = Heads(keys.double() * math.log(BASE), query_maps.double())
+    heads = KeyQueryHeads(keys.double() * math.log(BASE), query_maps.double())
     layer = features(heads, Examples(contexts.double(), queries.double()))
     for t in range(10):
         tokens = (contexts if shared else contexts[t]).tolist()
@@ -53,7 +53,7 @@ def test_features_are_those_of_the_layer_with_keys_times_ln_7(shared: bool) -> N
 @pytest.mark.parametrize(("H", "n", "d", "k"), [(3, 4, 6, 2), (4, 3, 5, 5), (2, 5, 4, 3), (3, 1, 4, 2), (2, 2, 2, 1)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_ranks_meet_their_bound_for_every_number_of_heads(H: int, n: int, d: int, k: int, shared: bool) -> None:
-    assert exact_ranks(H, n, d, k, shared, 5) == [rank_bound(h, n, d, shared) for h in range(1, H + 1)]
+    assert exact_ranks(H, n, d, k, shared, 5) == [_rank_bound(h, n, d, shared) for h in range(1, H + 1)]
 
 
 def test_a_duplicate_token_costs_one_for_each_head() -> None:
@@ -85,7 +85,7 @@ def test_derivative_is_that_of_the_layer_by_automatic_differentiation(shared: bo
     examples = Examples(contexts.double(), queries.double())
 
     def outputs(keys: torch.Tensor, query_maps: torch.Tensor, readout: torch.Tensor) -> torch.Tensor:
-        return (features(Heads(math.log(BASE) * keys, query_maps), examples) @ readout).flatten()
+        return (features(KeyQueryHeads(math.log(BASE) * keys, query_maps), examples) @ readout).flatten()
 
     point = (keys.double(), query_maps.double(), readout.double())
     parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(*point)

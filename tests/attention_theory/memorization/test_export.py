@@ -1,8 +1,8 @@
 import pytest
 
 from attention_theory.memorization import export
-from attention_theory.memorization.exact_rank import rank_bound
-from attention_theory.memorization.export import rank_table
+from attention_theory.memorization.exact_rank import _rank_bound
+from attention_theory.memorization.export import _rank_table
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
-    table = rank_table()
+    table = _rank_table()
     assert (table["heads"], table["tokens"], table["widths"], table["head_widths"]) == (
         [1, 2, 3],
         [1, 3],
@@ -23,5 +23,5 @@ def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
     for contexts in ("shared", "separate"):
         for i, n in enumerate(table["tokens"]):
             for j, d in enumerate(table["widths"]):
-                expected = [rank_bound(H, n, d, contexts == "shared") for H in table["heads"]]
+                expected = [_rank_bound(H, n, d, contexts == "shared") for H in table["heads"]]
                 assert table["ranks"][contexts][i][j] == [expected] * 2

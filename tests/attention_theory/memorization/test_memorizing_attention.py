@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 import attention_theory as at
-from attention_theory.memorization.attention import Heads, Readout, predict_literally
+from attention_theory.memorization.attention import KeyQueryHeads, Readout, predict_literally
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.memorizing_attention import MemorizingAttention
 from attention_theory.randomness import normal
@@ -30,7 +30,7 @@ def inputs(examples: int = 6, tokens: int = 4, dtype: torch.dtype = torch.float6
 
 def test_it_is_the_layer_of_the_paper() -> None:
     module, (contexts, queries) = layer(), inputs()
-    heads, readout = Heads(module.keys, module.queries), Readout(module.values, module.output, module.decode)
+    heads, readout = KeyQueryHeads(module.keys, module.queries), Readout(module.values, module.output, module.decode)
     wanted = [predict_literally(heads, readout, *one) for one in zip(contexts, queries, strict=True)]
     close(module(contexts, queries), torch.stack(wanted))
 

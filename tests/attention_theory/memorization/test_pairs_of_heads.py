@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attention_theory as at
-from attention_theory.memorization.attention import Examples, Heads, Readout
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, Readout
 from attention_theory.memorization.examples import sample_examples, with_query_sum
 from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads, pair_capacity
 from attention_theory.randomness import normal
@@ -16,7 +16,7 @@ def dot(left: list[float], right: list[float]) -> float:
     return math.fsum(a * b for a, b in zip(left, right, strict=True))
 
 
-def outputs_one_by_one(heads: Heads, readout: Readout, examples: Examples) -> list[float]:
+def outputs_one_by_one(heads: KeyQueryHeads, readout: Readout, examples: Examples) -> list[float]:
     """Each head's mean of numbers, summed by hand: the slow reference."""
     outputs = []
     for context, query in zip(examples.context_of_each.tolist(), examples.queries.tolist(), strict=True):

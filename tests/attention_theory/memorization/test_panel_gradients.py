@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from attention_theory.memorization._panel_gradients import gradients
 from attention_theory.memorization.panel import forward, initial_weights, make_panel
-from attention_theory.memorization.panel_gradients import gradients
 from attention_theory.memorization.synthetic import Labels, Setting, sample_data_sets
 
 MIXED = [

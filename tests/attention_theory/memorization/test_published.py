@@ -9,7 +9,7 @@ import torch
 
 from attention_theory.memorization.language import random_language_model
 from attention_theory.memorization.published import load_language_model, load_vision_model
-from attention_theory.memorization.transformer import Layer
+from attention_theory.memorization.transformer import TransformerLayer
 from attention_theory.memorization.vision import random_vision_model
 from attention_theory.randomness import normal
 from safetensors_file import write_safetensors
@@ -24,7 +24,7 @@ def plain_norm(name: str, width: int) -> dict[str, torch.Tensor]:
 
 
 def layer_weights(
-    layer: Layer, attention: str, norms: tuple[str, str], width: int, number: int = 0
+    layer: TransformerLayer, attention: str, norms: tuple[str, str], width: int, number: int = 0
 ) -> dict[str, torch.Tensor]:
     place = f"encoder.layer.{number}."
     weights: dict[str, torch.Tensor] = {}

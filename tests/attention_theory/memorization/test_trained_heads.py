@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.attention import Examples, Heads, features, predict, random_heads
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features, predict, random_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.general_position import narrow_contexts
 from attention_theory.memorization.readout import solve_readout
@@ -55,6 +55,6 @@ def test_which_entry_tokens_share_makes_no_difference() -> None:
     residuals = []
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]):
         examples = Examples(narrow.contexts[..., order] / 50, narrow.queries[:, order] / 50)
-        heads = Heads(normal(3, 4, 4, seed=1)[:, order], normal(3, 4, 4, seed=2)[:, order])
+        heads = KeyQueryHeads(normal(3, 4, 4, seed=1)[:, order], normal(3, 4, 4, seed=2)[:, order])
         residuals.append(_residual(heads, examples, labels).norm().item())
     assert residuals == pytest.approx(3 * [residuals[0]], rel=1e-6)

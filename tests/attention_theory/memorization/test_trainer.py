@@ -9,7 +9,7 @@ SETTINGS = [Setting(3, 4, 20, 5, seed=0), Setting(1, 2, 31, 2, seed=1)]
 
 def trainer(settings: list[Setting], steps: int = 30, shared: bool = True, labels: str = "classes") -> PanelTrainer:
     data = sample_data_sets(settings, 6, shared, labels, classes=5, dtype=torch.float64)  # type: ignore[arg-type]
-    return PanelTrainer(settings, data, steps, batch=8, rate=1e-2)
+    return PanelTrainer(settings, data, steps, batch=8, lr=1e-2)
 
 
 @pytest.mark.parametrize("shared", [True, False])

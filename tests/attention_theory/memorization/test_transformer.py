@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from attention_theory.memorization.transformer import Layer, Norm, cast, random_layer
+from attention_theory.memorization.transformer import Norm, TransformerLayer, cast, random_layer
 from attention_theory.randomness import normal
 
 
-def literal(layer: Layer, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
+def literal(layer: TransformerLayer, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
     """One text, one head after another."""
     inside = layer.attention_norm(tokens) if layer.order == "pre" else tokens
     size = tokens.shape[1] // layer.heads

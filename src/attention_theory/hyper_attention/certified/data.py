@@ -1,4 +1,4 @@
-"""What data determine, certified by exact ranks (Section 4, Appendices D and E, Theorem 3.2)."""
+"""Identifiability from data, certified by exact ranks (Section 4, Appendices D and E, Theorem 3.2)."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -56,7 +56,7 @@ def certify_unseen_direction(size: int, length: int) -> Certificate:
 
 
 def _is_null_vector(matrix: Tensor, vector: Tensor, symbol: int) -> Answer:
-    """Whether the null space is the multiples of this vector, exactly."""
+    """Test whether the null space is the multiples of this vector, exactly."""
     clock = Clock()
     spans = exact.null_vectors(matrix)
     factors = (

@@ -141,7 +141,7 @@ def certify_diagonal_counts() -> Certificate:
 
 
 def _change(kept: Tensor, score: Terms, value: Terms, by_score: Tensor, by_value: Tensor) -> Tensor:
-    """How what should be kept changes along the flow, entry by entry."""
+    """The change along the flow of a quantity that should be conserved, entry by entry."""
     changes = [
         (symbolic.derivative(entry, score) * by_score).sum() + (symbolic.derivative(entry, value) * by_value).sum()
         for entry in kept.flatten()

@@ -235,7 +235,7 @@ def certify_reach() -> Certificate:
 
 
 def _equations_of_five_tokens() -> Float[Tensor, "equations entries"]:
-    """What sequences of five tokens with three features of two values say of an effect, as rows on its 64 entries.
+    """Equations for an effect from five tokens with three features of two values, as rows on its 64 entries.
 
     Four tokens i with ``x_00 - x_01 - x_10 + x_11 = 0`` and any fifth; and a token i with the four tokens of even sum
     against the same with the four of odd sum, which have the same ``X^T X``.

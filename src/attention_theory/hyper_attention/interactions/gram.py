@@ -27,7 +27,7 @@ _Array = TypeVar("_Array", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
-class Descent:
+class _Descent:
     """Layers after gradient descent, in one-hot coordinates, and the losses at the recorded steps (Section 7.1)."""
 
     score: Float[Tensor, "models size features"]
@@ -40,9 +40,9 @@ class Descent:
         """``C diag(w)``, the functional tensors (Corollary D.3)."""
         return self.score * self.value.unsqueeze(-2)
 
-    def to(self, device: torch.device | str) -> "Descent":
+    def to(self, device: torch.device | str) -> "_Descent":
         """The same layers and losses on another device."""
-        return Descent(self.score.to(device), self.value.to(device), self.losses.to(device), self.steps)
+        return _Descent(self.score.to(device), self.value.to(device), self.losses.to(device), self.steps)
 
 
 def gram_tensors(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "size size size"]:
@@ -82,18 +82,18 @@ def descend(
     gram: Float[Tensor, "size features features"],
     target: Float[Tensor, "models size features"],
     value: Float[Tensor, "models features"],
-    rates: Sequence[tuple[float, float]],
+    lrs: Sequence[tuple[float, float]],
     steps: int,
     score: Float[Tensor, "models size features"] | None = None,
     record_every: int = 10,
-) -> Descent:
+) -> _Descent:
     """Gradient descent of many layers at once (Section 7.1), each to its own target, from ``C = 0`` unless given.
 
     Args:
         gram: of the training sequences.
         target: the functional tensor of each model's task.
         value: w at the start, one row a model.
-        rates: the step sizes of C and of w, for each model.
+        lrs: the step sizes of C and of w, for each model.
         steps: the number of steps.
         score: C at the start.
         record_every: keep the losses every so many steps.
@@ -102,10 +102,8 @@ def descend(
         ParameterError: no steps, or not one pair of rates a model.
     """
     require(steps=(steps, 1, None), record_every=(record_every, 1, None))
-    refuse_unless(
-        len(rates) == len(value), f"rates must be a pair for each model, got {len(rates)} for {len(value)} models"
-    )
-    speed = torch.tensor(rates, dtype=gram.dtype, device=gram.device)
+    refuse_unless(len(lrs) == len(value), f"lrs must be a pair for each model, got {len(lrs)} for {len(value)} models")
+    speed = torch.tensor(lrs, dtype=gram.dtype, device=gram.device)
     score = torch.zeros_like(target) if score is None else score.clone()
     value = value.clone()
     losses, marks = [], []
@@ -117,7 +115,7 @@ def descend(
         score -= speed[:, 0, None, None] * by_score
         value -= speed[:, 1, None] * by_value
     losses.append(gram_loss(gram, score * value.unsqueeze(-2), target))
-    return Descent(score, value, torch.stack(losses), [*marks, steps])
+    return _Descent(score, value, torch.stack(losses), [*marks, steps])
 
 
 def _pull(gram: _Array, apart: _Array) -> _Array:

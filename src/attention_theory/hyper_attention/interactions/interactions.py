@@ -47,7 +47,7 @@ def aggregate_interactions(
 
 
 def counts(symbols: Int[Tensor, "... length"], size: int) -> Float[Tensor, "... size"]:
-    """How often each symbol comes in each sequence (the vector ``s`` of Definition 4.1)."""
+    """Count each symbol in each sequence (the vector ``s`` of Definition 4.1)."""
     zeros = torch.zeros(*symbols.shape[:-1], size, dtype=torch.float64, device=symbols.device)
     return zeros.scatter_add_(-1, symbols, torch.ones_like(symbols, dtype=torch.float64))
 

@@ -132,7 +132,7 @@ def rank_failure_tail(samples: int, size: int, chance: float) -> float:
 
 
 def misses_versatility(symbols: Int[Tensor, "... samples length"], size: int) -> Bool[Tensor, "..."]:
-    """Whether some data matrix of each data set misses full column rank: whether Assumption 4.2 fails.
+    """Test whether some data matrix of each data set misses full column rank: whether Assumption 4.2 fails.
 
     A symbol that no sequence holds has an empty data matrix, of rank 0.
     """
@@ -168,6 +168,6 @@ def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> 
 
 
 def _misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
-    """Whether each count matrix has a rank below the number of symbols, from the eigenvalues of ``S^T S`` (App. E)."""
+    """Test whether each count matrix has a rank below the number of symbols, by eigenvalues of ``S^T S`` (App. E)."""
     values = torch.linalg.eigvalsh(rows.mT @ rows)
     return values[..., 0] <= _ZERO * values[..., -1]

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attention_theory.data.token_files import Corpus
+from attention_theory.hyper_attention.language._stacked import StackedModels
 from attention_theory.hyper_attention.language.language_model import LanguageModel
-from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.randomness import generator
 from attention_theory.validation import refuse_unless, require, require_some
 
@@ -25,7 +25,7 @@ class Training:
         steps: gradient steps.
         batch: sequences in a step.
         window: tokens in a sequence.
-        rate: the largest learning rate; the last is a tenth of it.
+        lr: the largest learning rate; the last is a tenth of it.
         warm_up: steps over which the rate rises from 0.
         micro_batch: sequences of each model held at once; the gradients of a step are summed over them.
         evaluate_every: steps between two validations.
@@ -42,7 +42,7 @@ class Training:
     steps: int
     batch: int
     window: int
-    rate: float
+    lr: float
     warm_up: int
     micro_batch: int
     evaluate_every: int
@@ -56,7 +56,7 @@ class Training:
             steps=(self.steps, 1, None),
             batch=(self.batch, 1, None),
             window=(self.window, 1, None),
-            rate=(self.rate, 0.0, None),
+            lr=(self.lr, 0.0, None),
             evaluate_every=(self.evaluate_every, 1, None),
             validation_windows=(self.validation_windows, 1, None),
         )
@@ -65,9 +65,9 @@ class Training:
     def rate_at(self, step: int) -> float:
         """Linear up to the largest rate, then half a cosine down to a tenth of it at the last step (Table 1)."""
         if step < self.warm_up:
-            return self.rate * (step + 1) / self.warm_up
+            return self.lr * (step + 1) / self.warm_up
         share = (step - self.warm_up) / max(1, self.steps - 1 - self.warm_up)
-        return self.rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * share)))
+        return self.lr * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * share)))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Course:
         return math.exp(self.losses[-1])
 
 
-def pretrain(
+def _pretrain(
     kinds: Sequence[Sequence[LanguageModel]],
     corpus: Corpus,
     training: Training,
@@ -122,9 +122,9 @@ def pretrain(
     stack = StackedModels(kinds).to(device)
     matrices, vectors = stack.decayed()
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas, fused=True)
+    optimiser = torch.optim.AdamW(groups, lr=training.lr, betas=training.betas, fused=True)
     held_out = corpus.validation.every_window(training.window, training.validation_windows)
-    marks, history = [0], [evaluate(stack, *held_out, training.micro_batch)]
+    marks, history = [0], [_evaluate(stack, *held_out, training.micro_batch)]
     for step in range(training.steps):
         for group in optimiser.param_groups:
             group["lr"] = training.rate_at(step)
@@ -138,7 +138,7 @@ def pretrain(
         optimiser.step()
         if (step + 1) % training.evaluate_every == 0 or step + 1 == training.steps:
             marks.append(step + 1)
-            history.append(evaluate(stack, *held_out, training.micro_batch))
+            history.append(_evaluate(stack, *held_out, training.micro_batch))
     means, last = torch.stack(history).mean(dim=-1).T.tolist(), history[-1].tolist()
     courses = [Course(marks, losses, by_place) for losses, by_place in zip(means, last, strict=True)]
     return [courses[start : start + len(seeds)] for start in range(0, len(courses), len(seeds))]
@@ -179,7 +179,7 @@ def train_table(
         [LanguageModel(vocabulary, window, width, attention, layers, seed) for seed in seeds]
         for attention in models.values()
     ]
-    return dict(zip(models, pretrain(kinds, corpus, training, seeds, device), strict=True))
+    return dict(zip(models, _pretrain(kinds, corpus, training, seeds, device), strict=True))
 
 
 def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
@@ -196,7 +196,7 @@ def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
 
 
 @torch.no_grad()
-def evaluate(
+def _evaluate(
     stack: StackedModels,
     inputs: Int[Tensor, "windows length"],
     targets: Int[Tensor, "windows length"],
@@ -236,18 +236,18 @@ def unigram_loss(corpus: Corpus) -> float:
     return (sum(losses) / len(corpus.validation)).item()  # type: ignore[union-attr]
 
 
-def bigram_loss(corpus: Corpus, share: float = 0.05) -> float:
+def bigram_loss(corpus: Corpus, pseudo_count: float = 0.05) -> float:
     """Nats a token for a table that counts how often each token follows each other one: no layer, nothing learned.
 
-    A token has been seen ``share`` times after every token before counting begins. A model without attention sees one
-    token, so it cannot do much better: a baseline for Tables 1 and 2.
+    Each count begins at ``pseudo_count``. A model without attention sees one token, so it cannot do much better: a
+    baseline for Tables 1 and 2.
 
     Raises:
-        ParameterError: a share that is not positive.
+        ParameterError: a pseudo-count that is not positive.
     """
-    require(share=(share, 1e-12, None))
+    require(pseudo_count=(pseudo_count, 1e-12, None))
     size = corpus.train.vocabulary
-    counts = torch.full((size * size,), share, dtype=torch.float64)
+    counts = torch.full((size * size,), pseudo_count, dtype=torch.float64)
     for shard in corpus.train.shards:
         tokens = torch.as_tensor(shard.astype("int64"))
         counts += torch.bincount(tokens[:-1] * size + tokens[1:], minlength=size * size)

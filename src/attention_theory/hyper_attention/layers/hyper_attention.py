@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attention_theory.hyper_attention.layers._tuple_block import TupleBlock, merge_heads, rank_of
+from attention_theory.hyper_attention.layers._window_attention import window_attention
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
 from attention_theory.hyper_attention.layers.sums import Sum
-from attention_theory.hyper_attention.layers.tuple_block import TupleBlock, merge_heads, rank_of
 from attention_theory.hyper_attention.layers.tuple_softmax import mix_tuples, tuple_attention, tuple_weights
-from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.validation import Each, refuse_unless, require
 
 

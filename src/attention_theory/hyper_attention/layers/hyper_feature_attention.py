@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_theory.encodings import rotate
-from attention_theory.hyper_attention.layers.tuple_block import GroupedBlock, merge_heads
+from attention_theory.hyper_attention.layers._tuple_block import GroupedBlock, merge_heads
 from attention_theory.layers import attention_weights, causal_mask
 from attention_theory.validation import FORMS, Each, Form, ParameterError, refuse_unless, require, require_some
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attention_theory.hyper_attention.layers._tuple_block import TupleBlock, merge_heads
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples, require_tokens
-from attention_theory.hyper_attention.layers.tuple_block import TupleBlock, merge_heads
 from attention_theory.hyper_attention.layers.tuple_softmax import mix_tuples, tuple_scores
 from attention_theory.validation import require
 

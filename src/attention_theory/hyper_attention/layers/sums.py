@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attention_theory.attention_block import count_visible
+from attention_theory._attention_block import count_visible
 from attention_theory.validation import ParameterError, require
 
 Sum = Literal["all", "le", "lt", "ge", "gt"]

@@ -49,7 +49,7 @@ def activation_score(
 
 
 def activation(symbols: Int[Tensor, "... length"], dictionary: _Dictionary, size: int) -> Float[Tensor, "... length"]:
-    """Whether each token is active (Example 2): 1 if always, the share of its activators that are present, or 0.
+    """Test whether each token is active (Example 2): 1 if always, the share of its activators that are present, or 0.
 
     Raises:
         ParameterError: an allele outside the range or twice in a list.

@@ -52,7 +52,7 @@ def distance_effect(
 
 
 def labelled_effect(grid: int) -> Float[Tensor, "agents agents"]:
-    """Whether two labelled agents ever share a cell of a torus, found by moving them, for every ordered pair.
+    """Test whether two labelled agents ever share a cell of a torus, found by moving them, for every ordered pair.
 
     Agents labelled R step right and those labelled U step up, both coordinates looped, for one round of ``grid`` steps
     (the non-identical agents of Appendix B.1.3).

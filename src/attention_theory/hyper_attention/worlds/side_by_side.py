@@ -1,4 +1,4 @@
-"""What attention without a softmax can do with features side by side (beyond Remark F.6).
+"""Attention without a softmax on features side by side (beyond Remark F.6).
 
 A token has several features, written as one-hots next to each other. A stack of linear self-attention sees one feature
 of token i at a time, and two features of token j: exactly the sums over j of such functions are within its reach, and

@@ -61,7 +61,7 @@ def certify_balance() -> Certificate:
 
 
 def ask_step() -> Answer:
-    """Whether the change of V that three triggers make in the code is the formula of this module."""
+    """Ask whether the change of V that three triggers make in the code is the formula of this module."""
     places, weights, speed = sympy.symbols("y1:4", positive=True), sympy.symbols("w1:4", positive=True), 0.5
     rate = sympy.Symbol("k", positive=True)
     inputs = [(0.1 * place, sympy.log(each)) for place, each in enumerate(places)]

@@ -69,14 +69,14 @@ def along_gamma(expression: Expression) -> Expression:
 
 
 def ask_tangent() -> Answer:
-    """Whether ``u - ln(1 + u)``, which is 0 at 0, has a derivative of at least 0 for every u >= 0."""
+    """Ask whether ``u - ln(1 + u)``, which is 0 at 0, has a derivative of at least 0 for every u >= 0."""
     u = sympy.Symbol("u", positive=True)
     slope = term_of(sympy.cancel(sympy.diff(u - sympy.log(1 + u), u)), TERMS)
     return smt.prove([TERMS["u"] >= 0], slope >= 0, "the derivative of u - ln(1 + u)")
 
 
 def ask_slope(below: bool = False) -> Answer:
-    """Whether :func:`.noisy_slope` is below 0 for all counts above 0; or below 0, at the others of :data:`OTHERS`."""
+    """Ask whether :func:`.noisy_slope` is below 0 for all counts above 0; or, ``below``, at those of :data:`OTHERS`."""
     ranges = [*(TERMS[name] > 0 for name in "XmC"), TERMS["G"] >= 0]
     if below:
         ranges = [TERMS["X"] > 0, TERMS["m"] == OTHERS, TERMS["C"] < 0, TERMS["G"] > 0]
@@ -84,13 +84,13 @@ def ask_slope(below: bool = False) -> Answer:
 
 
 def ask_formula() -> Answer:
-    """Whether :func:`.noisy_loss` is ``ln(1 + e^γ + (N - 1) e^{-Cλ}) - α γ``, the corrected loss."""
+    """Ask whether :func:`.noisy_loss` is ``ln(1 + e^γ + (N - 1) e^{-Cλ}) - α γ``, the corrected loss."""
     loss = noisy_loss_formula() + alpha * sympy.log(G)
     return algebra.identity(sympy.exp(loss), (X * (1 + G) + m) / X, "e^(loss + α γ), where 1 + e^γ = 1/(1 - α)")
 
 
 def ask_derivative() -> Answer:
-    """Whether :func:`.noisy_slope` is the derivative of :func:`.noisy_loss` by λ."""
+    """Ask whether :func:`.noisy_slope` is the derivative of :func:`.noisy_loss` by λ."""
     return algebra.identity(along_scale(noisy_loss_formula()), _slope(), "the derivative of noisy_loss is noisy_slope")
 
 

@@ -61,7 +61,7 @@ def certify_more_outputs(outputs: Sequence[int]) -> Certificate:
 
 
 def ask_hard_margin(case: Instance, direction: Float[Tensor, " codes"]) -> list[Answer]:
-    """Whether a direction, of whole numbers, is the hard margin's, with the cosine of the remark."""
+    """Ask whether a direction, of whole numbers, is the hard margin's, with the cosine of the remark."""
     wrong_word = [2 if output == 1 else 1 for output in range(1, 1 + case.outputs)]
     first = [(case.sentences.output == output).nonzero()[0, 0] for output in range(1, 1 + case.outputs)]
     rows = margin_rows(case)[torch.stack(first), torch.tensor(wrong_word)]
@@ -80,7 +80,7 @@ def ask_hard_margin(case: Instance, direction: Float[Tensor, " codes"]) -> list[
 
 
 def ask_margins(case: Instance, direction: Float[Tensor, " codes"], least: float, words: str) -> Answer:
-    """Whether y is above every other word by so much, in every sentence."""
+    """Ask whether y is above every other word by so much, in every sentence."""
     margins = margin_rows(case) @ direction
     margins.scatter_(1, case.sentences.output[:, None], torch.inf)
     sizes = {"sentence": len(margins), "word": case.tokens}
@@ -88,7 +88,7 @@ def ask_margins(case: Instance, direction: Float[Tensor, " codes"], least: float
 
 
 def margin_rows(case: Instance) -> Float[Tensor, "sentences tokens codes"]:
-    """How far y is above each word, half of it, as rows that are multiplied by v."""
+    """The margin of y above each word, half of it, as rows that are multiplied by v."""
     rows = torch.arange(len(case.probability), device=case.probability.device)
     return case.features[rows, case.sentences.output][:, None] - case.features
 

@@ -104,7 +104,7 @@ def certify_chord() -> Certificate:
 
 
 def ask_step(slope: Expression, triggers: int) -> Answer:
-    """Whether equal slopes move every scale by ``η/√|Q|``."""
+    """Ask whether equal slopes move every scale by ``η/√|Q|``."""
     moved = sympy.Symbol("rate", positive=True) / sympy.sqrt(triggers)
     return algebra.identity(
         sympy.simplify(moves_of([slope] * triggers)[0]), moved, f"a normalised step, |Q| = {triggers}"
@@ -112,7 +112,7 @@ def ask_step(slope: Expression, triggers: int) -> Answer:
 
 
 def moves_of(slopes: list[Expression]) -> list[Expression]:
-    """How far one normalised step with rate η moves each scale."""
+    """The distance that one normalised step with rate η moves each scale."""
     rate = sympy.Symbol("rate", positive=True)
     inputs = [(-1.0 - index, slope) for index, slope in enumerate(slopes)]
     start = torch.zeros(len(slopes), dtype=torch.float64)
@@ -124,7 +124,7 @@ def moves_of(slopes: list[Expression]) -> list[Expression]:
 
 
 def _ask_noiseless_slope() -> Answer:
-    """Whether the slope of the noiseless loss is below 0."""
+    """Ask whether the slope of the noiseless loss is below 0."""
     slope = term_of(sympy.cancel(formula_of(lambda s, g, c: noiseless_slope(s, c, OTHERS)).item()), TERMS)
     return smt.prove([*RANGES, TERMS["C"] >= 1], slope < 0, "the slope of the noiseless loss is below 0")
 

@@ -51,7 +51,7 @@ def excess_formula() -> Expression:
 
 
 def ask_excess(words: str) -> list[Answer]:
-    """Whether ``0 <= E <= (N - 1) e^{-λ}``, for all noise levels, estimates, vocabularies, scales and counts."""
+    """Ask whether ``0 <= E <= (N - 1) e^{-λ}``, for all noise levels, estimates, vocabularies, scales and counts."""
     excess = term_of(excess_formula(), TERMS)
     within = z3.And(excess > 0, excess <= term_of(BOUND, TERMS))
     return [smt.prove([*RANGES, *COIN], within, words), ask_tangent()]

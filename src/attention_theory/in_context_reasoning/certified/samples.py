@@ -129,7 +129,7 @@ def chance_of(k: int, samples: int, level: Fraction) -> Fraction:
 
 
 def _separated_at(batch: Batch, good: list[int], samples: int, scale: float) -> Bool[Tensor, " members"]:
-    """Whether the transformer's layers are separated on sentences of all counts."""
+    """Test whether the transformer's layers are separated on sentences of all counts."""
     sentences = sentences_by_count()
     gammas = [odds(good[k] / samples) for k in batch["k"].tolist()]
     runs = [run_at(SMALL, sentences.tokens, [scale], gamma) for gamma in gammas]
@@ -137,7 +137,7 @@ def _separated_at(batch: Batch, good: list[int], samples: int, scale: float) -> 
 
 
 def _ask_path(samples: int, steps: int, form: Form) -> Answer:
-    """Whether λ_t = ηt for all data sets of so many sentences that have both labels."""
+    """Ask whether λ_t = ηt for all data sets of so many sentences that have both labels."""
     sizes = {"rate": 3} | {f"count_{i}": 3 for i in range(samples)} | {f"noise_{i}": 2 for i in range(samples)}
     times = torch.arange(steps + 1, dtype=torch.float64)
 

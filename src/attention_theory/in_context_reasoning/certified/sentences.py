@@ -214,7 +214,7 @@ def certify_reading(task: Task) -> Certificate:
 
 
 def _ask_logits(task: Task, words: str, without: Collection[str] = (), unseen: bool = False) -> Answer:
-    """Whether the logits of linear and of ReLU attention are those of Lemma 3.1, one term of W at a time."""
+    """Ask whether the logits of linear and of ReLU attention are those of Lemma 3.1, one term of W at a time."""
 
     def holds(sentences: Sentences) -> Bool[Tensor, " sentences"]:
         right, count = [], _counts(sentences)
@@ -229,7 +229,7 @@ def _ask_logits(task: Task, words: str, without: Collection[str] = (), unseen: b
 
 
 def _noisy_logits_at(task: Task, sentences: Sentences, scale: float, gamma: float) -> Bool[Tensor, " sentences"]:
-    """Where both layers have the logits of Lemma 4.1."""
+    """The sentences on which both layers have the logits of Lemma 4.1."""
     votes = scale * _counts(sentences)
     at_output = _at(sentences.output, votes, task.tokens)
     at_noise = _at(torch.full_like(sentences.output, task.noise_token), gamma + votes, task.tokens)

@@ -1,4 +1,4 @@
-"""Which models are one function: exact ranks of the features, and of the map from head matrices to coefficients."""
+"""Models that are one function: exact ranks of the features, and of the map from head matrices to coefficients."""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement, product
@@ -223,7 +223,7 @@ def certify_other_model(width: int) -> Certificate:
 
 
 def ask_coefficients(width: int) -> Answer:
-    """Whether the map from matrices to coefficients is onto."""
+    """Ask whether the map from matrices to coefficients is onto."""
     matrices = _unit_matrices(width)
     return exact.rank_is(
         coefficients(matrices).flatten(1), width * psi(width), "the coefficients of all unit matrices:"
@@ -231,7 +231,7 @@ def ask_coefficients(width: int) -> Answer:
 
 
 def ask_features(width: int) -> Answer:
-    """Whether the features of Algorithm 2 are independent on inputs of two tokens."""
+    """Ask whether the features of Algorithm 2 are independent on inputs of two tokens."""
     features = certificate_features(whole_inputs(width, 2))
     count = comb(width, 2) * width + width * width
     return exact.rank_is(features, count, "the features at some inputs of two tokens:")
@@ -268,7 +268,7 @@ def _moment(width: int) -> Float[Tensor, "psi psi"]:
 
 
 def _ask_distance(width: int) -> Answer:
-    """Whether the square of :func:`.distance` is that of the differences of the coefficients, for one head each."""
+    """Ask whether the square of :func:`.distance` is that of the differences of the coefficients, for one head each."""
     names = sympy.symbols(f"v_1:{width**2 + 1} q_1:{width**2 + 1} x_1:{width**2 + 1} y_1:{width**2 + 1}", real=True)
     inputs = [(float(number), name) for number, name in enumerate(names)]
 

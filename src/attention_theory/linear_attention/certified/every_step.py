@@ -39,7 +39,7 @@ def certify_every_step(machine: CompactMachine, cells: int) -> Certificate:
 
 
 def ask_every_step(machine: CompactMachine, cells: int) -> Answer:
-    """Whether all steps are right."""
+    """Ask whether all steps are right."""
     sizes = {f"letter {cell}": machine.letters for cell in range(cells)} | {"head": cells * machine.states}
     for state in range(machine.states):
         for letter in range(machine.letters):

@@ -1,4 +1,4 @@
-"""How many heads are as good as any: exact linear algebra on the map from heads to coefficients."""
+"""Number of heads that is as good as any: exact linear algebra on the map from heads to coefficients."""
 
 import torch
 from jaxtyping import Float

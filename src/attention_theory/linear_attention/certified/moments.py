@@ -102,7 +102,7 @@ def certify_noise(width: int, tokens: int) -> Certificate:
 
 
 def _ask_moments(width: int, printed: bool = False) -> Answer:
-    """Whether the moments of the code are the values, for all laws, numbers of tokens and pairs of features."""
+    """Ask whether the moments of the code are the values, for all laws, numbers of tokens and pairs of features."""
     j, k = pairs(width)
     features = [
         (first, second, last) for first, second in zip(j.tolist(), k.tolist(), strict=True) for last in range(width)
@@ -121,7 +121,7 @@ def _ask_moments(width: int, printed: bool = False) -> Answer:
 
 
 def _kind(first: _Feature, second: _Feature) -> int:
-    """Which of :func:`_values` is the mean product of two features."""
+    """The entry of :func:`_values` that is the mean product of two features."""
     (j, k, last), (j_other, k_other, last_other) = first, second
     if (j, k) == (j_other, k_other):
         kinds = (3, 4) if j == k else (1, 2)

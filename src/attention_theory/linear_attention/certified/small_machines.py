@@ -165,12 +165,12 @@ def _run(
 
 
 def _by_head(program: LookupProgram, form: Form, letters: dict[str, Tensor]) -> Int[Tensor, "members out"]:
-    """What the head of a program of one lookup writes; the last letter stands for nothing."""
+    """The letter that the head of a program of one lookup writes; the last letter stands for nothing."""
     rows, hot = program.rows, torch.eye(3, dtype=torch.int8)[:, :2]
     prompt = torch.zeros(len(letters["source"]), 2, rows.size, dtype=torch.int8)
-    rows.of(prompt, "key")[:], rows.of(prompt, "value")[:] = hot[letters["key"]], hot[letters["value"]]
-    rows.of(prompt, "source")[:, -1] = hot[letters["source"]]
-    return rows.of(BlockLayer(program.heads(form), rows.size).run(prompt, 1)[:, -1:], "out")[:, 0].long()
+    rows.view(prompt, "key")[:], rows.view(prompt, "value")[:] = hot[letters["key"]], hot[letters["value"]]
+    rows.view(prompt, "source")[:, -1] = hot[letters["source"]]
+    return rows.view(BlockLayer(program.heads(form), rows.size).run(prompt, 1)[:, -1:], "out")[:, 0].long()
 
 
 def _by_lookup(lookup: Lookup, letters: dict[str, Tensor]) -> Int[Tensor, "members out"]:

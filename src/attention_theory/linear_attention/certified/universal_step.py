@@ -33,8 +33,8 @@ SHIFTS = {LEFT: -1, RIGHT: 1, STAY: 0}
 
 
 @dataclass(frozen=True)
-class Situation:
-    """What a prompt holds, as polynomials.
+class _Situation:
+    """The contents of a prompt, as polynomials.
 
     Attributes:
         letters: by cell and letter, 1 where the cell holds the letter.
@@ -59,7 +59,7 @@ class Inputs:
         letters = [self.ring.choice(f"letter {cell}", machine.letters) for cell in range(cells)]
         head = self.ring.choice("head", 1 + cells * machine.states)[1:]
         states = machine.states
-        self.situation = Situation(letters, [head[cell * states : (cell + 1) * states] for cell in range(cells)])
+        self.situation = _Situation(letters, [head[cell * states : (cell + 1) * states] for cell in range(cells)])
         sizes = (machine.states, machine.letters, len(MOVES))
         self.rules = {
             (state, letter): [
@@ -69,7 +69,7 @@ class Inputs:
             for letter in range(machine.letters)
         }
 
-    def following(self) -> Situation:
+    def following(self) -> _Situation:
         """The configuration after one step by the definition of a Turing machine, with a blank cell more."""
         letters = [[dict(letter) for letter in cell] for cell in self.situation.letters]
         letters.append([dict(ONE if letter == 0 else ZERO) for letter in range(self.machine.letters)])
@@ -82,7 +82,7 @@ class Inputs:
                 place = max(cell + shift, 0) if self.machine.stays else cell + shift
                 for value, chosen in enumerate(next_state if place >= 0 else []):
                     add(heads[place][value], self.ring.times(here, move[number], chosen))
-        return Situation(letters, heads)
+        return _Situation(letters, heads)
 
     def _active(self) -> Iterator[tuple[int, int, Polynomial, list[list[Polynomial]]]]:
         """Cell, letter, where the head is there and reads it, and the rule that it then follows."""
@@ -90,7 +90,7 @@ class Inputs:
             for (state, letter), rule in self.rules.items():
                 yield cell, letter, self.ring.times(states[state], letters[letter]), rule
 
-    def prompt(self, situation: Situation) -> list[Token]:
+    def prompt(self, situation: _Situation) -> list[Token]:
         """The tokens that ``embed`` writes, as polynomials: what each choice changes in them, times its indicator."""
         cells = len(situation.letters)
         base = self._prompts.write(cells, {})
@@ -131,7 +131,7 @@ class Prompts:
         prompt = self._wide.embed(table[None], word[None], places, torch.int64, states)[0]
         if not choices.get("head", 0):
             for name in ("state", "head"):
-                self._wide.rows.of(prompt, name)[:] = 0
+                self._wide.rows.view(prompt, name)[:] = 0
         return prompt[:, self._rows]
 
 
@@ -206,7 +206,7 @@ def certify_step(machine: CompactMachine) -> Certificate:
 
 
 def ask_prompt(machine: CompactMachine) -> Answer:
-    """Whether ``embed`` writes each choice apart from the others, as :meth:`Inputs.prompt` takes it.
+    """Ask whether ``embed`` writes each choice apart from the others, as :meth:`Inputs.prompt` takes it.
 
     Asked for all words with all pairs of choices: a choice changes the prompt by the same entries whatever the other
     is. The changes are those of :class:`Prompts`, so that both write the same prompt.

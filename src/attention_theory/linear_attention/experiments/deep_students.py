@@ -238,7 +238,7 @@ def _gaussian(
 
 
 def parameters_each(models: Parameters) -> int:
-    """How many numbers each model of a stack has."""
+    """Number of parameters of each model of a stack."""
     return sum(value[0].numel() for value in models.values())
 
 
@@ -246,7 +246,7 @@ def train_stack(
     student: _Student,
     start: Parameters,
     data: RunData,
-    rate: float | Float[Tensor, " runs"],
+    lr: float | Float[Tensor, " runs"],
     weight_decay: float = 0.0,
     window: int | None = None,
 ) -> _StackRuns:
@@ -256,7 +256,7 @@ def train_stack(
         student: the forward pass.
         start: the stacked parameters to begin from, on the device of the data; their type is that of the training.
         data: what the runs are trained on.
-        rate: the learning rate, one for all or one for each run.
+        lr: the learning rate, one for all or one for each run.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
         window: steps over which errors are averaged; those of a pass unless given.
     """
@@ -271,7 +271,7 @@ def train_stack(
         apart = (student(models, inputs.mT) - wanted).flatten(1)
         return torch.linalg.vecdot(apart, apart) / apart.shape[1]
 
-    trained = train_many(loss, start, len(data.batches), rate, weight_decay=weight_decay, record_every=1)
+    trained = train_many(loss, start, len(data.batches), lr, weight_decay=weight_decay, record_every=1)
     return _StackRuns(trained.parameters, data.curves(trained.history[:-1].double(), window))
 
 

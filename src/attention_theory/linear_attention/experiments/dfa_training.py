@@ -1,4 +1,4 @@
-"""How many examples a decoder needs to execute automata that it has not seen (Figure 3).
+"""Number of examples that a decoder needs to execute unseen automata (Figure 3).
 
 The tables of all automata of a size are dealt into three kinds: half of them are for training, a quarter tells when to
 stop, and with the last quarter the result is measured. No table is of two kinds.
@@ -57,11 +57,11 @@ class _Reached:
 
 @dataclass(frozen=True)
 class DecoderTraining:
-    """How decoders are trained, the same at every size of the automata.
+    """Training settings of decoders, the same at every size of the automata.
 
     Attributes:
         batch: strings in a step.
-        rate: AdamW's learning rate, reached over the first 960 strings; no weight decay.
+        lr: AdamW's learning rate, reached over the first 960 strings; no weight decay.
         every: strings between tests for stopping.
         tested: strings in a test for stopping; the result is measured on twice as many.
         patience: strings after which runs are given up if none of them has learned anything.
@@ -71,14 +71,14 @@ class DecoderTraining:
     """
 
     batch: int = 8
-    rate: float = 0.002
+    lr: float = 0.002
     every: int = 96
     tested: int = 256
     patience: int = 4000
 
     def __post_init__(self) -> None:
         require(batch=(self.batch, 1, None), every=(self.every, 1, None), tested=(self.tested, 2, None))
-        require(rate=(self.rate, 1e-7, 1.0), patience=(self.patience, 1, None))
+        require(lr=(self.lr, 1e-7, 1.0), patience=(self.patience, 1, None))
 
     def one_pass(
         self,
@@ -174,7 +174,7 @@ class _Stack:
         self.form, self.training, self.device = form, training, device
         self.seeds = list(seeds)
         self.model = Decoders(size, seeds).to(device)
-        self.optimiser = _adam(self.model, training.rate)
+        self.optimiser = _adam(self.model, training.lr)
         self.test_draws = {seed: generator(streams(seed, 1)[0]) for seed in seeds}
         self.stopping = torch.stack([self._kept(_STOPPING, training.tested, seed) for seed in seeds]).to(device)
         self.recent = torch.zeros(len(seeds), dtype=torch.float64, device=device)
@@ -208,7 +208,7 @@ class _Stack:
         return [done[seed] for seed in order]
 
     def _step(self, strings: Int[Tensor, "runs batch length"], seen: int) -> None:
-        self.optimiser.param_groups[0]["lr"] = self.training.rate * min(1.0, seen / _WARM_UP)
+        self.optimiser.param_groups[0]["lr"] = self.training.lr * min(1.0, seen / _WARM_UP)
         logits = self.model(strings[..., :-1], self.history)
         targets = strings[..., -self.history :]
         losses = cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
@@ -247,7 +247,7 @@ class _Stack:
     def _keep(self, places: list[int]) -> None:
         """Go on with these runs alone: their weights, and what the optimiser knows of them."""
         model = _part(self.model, places)
-        optimiser = _adam(model, self.training.rate)
+        optimiser = _adam(model, self.training.lr)
         for old, new in zip(self.model.parameters(), model.parameters(), strict=True):
             state = self.optimiser.state[old]
             averages = {name: state[name][places].clone() for name in ("exp_avg", "exp_avg_sq")}
@@ -260,8 +260,8 @@ class _Stack:
         return self.form.write(*automata_of_parts(parts, count, self.form, self.test_draws[seed], seed))
 
 
-def _adam(model: Decoders, rate: float) -> torch.optim.AdamW:
-    return torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+def _adam(model: Decoders, lr: float) -> torch.optim.AdamW:
+    return torch.optim.AdamW(model.parameters(), lr=lr, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
 
 
 def _part(model: Decoders, places: list[int]) -> Decoders:
@@ -277,7 +277,7 @@ def _part(model: Decoders, places: list[int]) -> Decoders:
 def _right(
     model: Decoders, strings: Int[Tensor, "runs count length"], history: int
 ) -> Bool[Tensor, "runs count history"]:
-    """Which tokens of the histories are predicted, each from the true tokens before it."""
+    """Mask of the tokens of the histories that are predicted, each from the true tokens before it."""
     parts = strings.split(_AT_ONCE, dim=1)
     found = torch.cat([model(part[..., :-1], history).argmax(dim=-1) for part in parts], dim=1)
     return found == strings[..., -history:]

@@ -63,7 +63,7 @@ def train_heads(
     data: Statistics,
     start: Heads,
     steps: int,
-    rate: float | Float[Tensor, " models"],
+    lr: float | Float[Tensor, " models"],
     least_loss: float | None = None,
     dtype: torch.dtype | None = None,
 ) -> _TrainedHeads:
@@ -73,7 +73,7 @@ def train_heads(
         data: the statistics of the training data.
         start: the models to begin from, stacked along the first axis.
         steps: the number of steps, at least 1.
-        rate: the learning rate, one for all or one for each model.
+        lr: the learning rate, one for all or one for each model.
         least_loss: the loss of least squares, where it is known better than by rounding (0 on realizable data).
         dtype: the arithmetic of the training, that of ``start`` unless given; what is returned has that of ``start``.
 
@@ -88,7 +88,7 @@ def train_heads(
 
     values, queries = (one.to(dtype, copy=True).contiguous() for one in (start.values, start.queries))
     heads, every = Heads(values, queries), max(1, steps // 50)
-    optimisers = Adam(values, rate), Adam(queries, rate)
+    optimisers = Adam(values, lr), Adam(queries, lr)
     history, marks = [], [*range(0, steps, every), steps]
     for step in range(steps + 1):
         gap = _folded(heads) - target
@@ -131,7 +131,7 @@ def _fold_back(
 def _places(
     width: int, device: torch.device
 ) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " unequal"], Int[Tensor, " width_squared"]]:
-    """Where (j, k) of every pair stands among all d² orders, where (k, j) of the unequal ones, and the pair of each."""
+    """Positions of (j, k) of every pair among all d² orders, of (k, j) of the unequal ones, and the pair of each."""
     j, k = pairs(width, device)
     pair = torch.empty(width, width, dtype=torch.int64, device=device)
     pair[j, k] = pair[k, j] = torch.arange(len(j), device=device)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
+from attention_theory.linear_attention.experiments._moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.model.features import certificate_features, pairs
@@ -74,7 +74,7 @@ class CoefficientErrors:
     ) -> Float[Tensor, "runs kinds psi"]:
         """``(p − p*) Λ``, with the mean Λ of some sequences of each run: half the gradient of the error by p."""
         if self.moments is not None:
-            return gap @ self.moments.of(rows)
+            return gap @ self.moments.means(rows)
         places = torch.arange(len(rows), device=rows.device)[:, None]
         return _pull_by_prefixes(gap, self._tokens[places, rows])
 
@@ -95,7 +95,7 @@ def train_by_coefficients(
     start: Heads,
     errors: CoefficientErrors,
     batches: Int[Tensor, "steps runs batch"],
-    rate: float | Float[Tensor, "runs kinds"],
+    lr: float | Float[Tensor, "runs kinds"],
     weight_decay: float = 0.0,
 ) -> tuple[Heads, Float[Tensor, "steps runs kinds"]]:
     """Train students by Adam at a constant rate: the students at the end, and their error on each step's batch.
@@ -104,11 +104,11 @@ def train_by_coefficients(
         start: students of shape (runs, kinds, heads, ...), on the device and of the type of ``errors``.
         errors: the data and their teachers.
         batches: which sequences of each run a step sees.
-        rate: the learning rate, one for all or one for each student.
+        lr: the learning rate, one for all or one for each student.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
     """
     if errors.moments is not None:
-        return train_by_moments(start, errors.target, errors.moments, batches, rate, weight_decay)
+        return train_by_moments(start, errors.target, errors.moments, batches, lr, weight_decay)
     stack = start.values.shape[:2]
 
     def loss(models: Parameters, step: int) -> Tensor:
@@ -118,7 +118,7 @@ def train_by_coefficients(
         value = (pull * gap).sum(dim=-1).flatten()
         return 2 * value - value.detach()  # the pull is half the gradient, and is held constant
 
-    rates = rate.flatten() if isinstance(rate, Tensor) else rate
+    rates = lr.flatten() if isinstance(lr, Tensor) else lr
     begin = {"values": start.values.flatten(0, 1), "queries": start.queries.flatten(0, 1)}
     trained = train_many(loss, begin, len(batches), rates, weight_decay=weight_decay, record_every=1)
     students = Heads(*(trained.parameters[name].unflatten(0, stack) for name in ("values", "queries")))
@@ -176,7 +176,7 @@ def run_heads(
 
 
 def train_literally(
-    tasks: Tasks, start: Heads, batches: Int[Tensor, "steps batch"], rate: float, weight_decay: float = 0.0
+    tasks: Tasks, start: Heads, batches: Int[Tensor, "steps batch"], lr: float, weight_decay: float = 0.0
 ) -> tuple[Heads, Float[Tensor, " steps"]]:
     """The reference for :func:`train_by_coefficients`: one student of the first run, every output computed."""
 
@@ -187,7 +187,7 @@ def train_literally(
         return (outputs - tasks.labels[0, rows][..., None]).square().mean()[None]
 
     begin = {"values": start.values[None], "queries": start.queries[None]}
-    trained = train_many(loss, begin, len(batches), rate, weight_decay=weight_decay, record_every=1)
+    trained = train_many(loss, begin, len(batches), lr, weight_decay=weight_decay, record_every=1)
     return Heads(trained.parameters["values"][0], trained.parameters["queries"][0]), trained.history[:-1, 0]
 
 

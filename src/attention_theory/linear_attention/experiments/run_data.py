@@ -118,7 +118,7 @@ def batches_of_runs(sequences: int, batch: int, steps: int, seeds: Sequence[Seed
 
 
 def _shuffled_batches(sequences: int, batch: int, steps: int, seed: Seed) -> Int[Tensor, "steps batch"]:
-    """Which sequences each step sees: the next ``batch`` of one pass after another, each pass in a new order.
+    """The sequences of each step: the next ``batch`` of one pass after another, each pass in a new order.
 
     A batch that does not divide the data runs on into the next pass. One that is larger holds every sequence several
     times.

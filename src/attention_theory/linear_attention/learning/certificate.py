@@ -14,7 +14,7 @@ _ASYMMETRY = 1e-6
 
 
 @dataclass(frozen=True)
-class Certificate:
+class IdentifiabilityCertificate:
     """The spectrum of Λ_D and what follows from it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether λ_min > 0: all empirical risk minimisers on realizable data are then one function."""
+        """Test whether λ_min > 0: all empirical risk minimisers on realizable data are then one function."""
         return self.nullity == 0
 
     @property
@@ -39,7 +39,7 @@ class Certificate:
         return len(self.null_space)
 
 
-def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float | None = None) -> Certificate:
+def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float | None = None) -> IdentifiabilityCertificate:
     """The certificate of a data set in the features of Algorithm 2: do the data determine linear attention?
 
     The spectrum is that of the squared singular values of the features. The second moment itself is not formed, whose
@@ -66,7 +66,7 @@ def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float | None 
     return _split(moments.flip(0), vectors.mT.flip(1), rtol**2)
 
 
-def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-9) -> Certificate:
+def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-9) -> IdentifiabilityCertificate:
     """The certificate of a second moment. Eigenvalues up to ``rtol`` times the largest count as zero.
 
     Raises:
@@ -84,8 +84,10 @@ def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-
     return _split(values, vectors, rtol)
 
 
-def _split(values: Float[Tensor, " features"], vectors: Float[Tensor, "features features"], rtol: float) -> Certificate:
+def _split(
+    values: Float[Tensor, " features"], vectors: Float[Tensor, "features features"], rtol: float
+) -> IdentifiabilityCertificate:
     """The certificate of eigenvalues in rising order, and their eigenvectors as columns."""
     zero = values <= rtol * values[-1]
     smallest = 0.0 if zero[0] else values[0].item()
-    return Certificate(smallest, values[-1].item(), int((~zero).sum()), vectors[:, zero].mT)
+    return IdentifiabilityCertificate(smallest, values[-1].item(), int((~zero).sum()), vectors[:, zero].mT)

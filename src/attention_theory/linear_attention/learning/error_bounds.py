@@ -1,4 +1,4 @@
-"""How far apart two nearly optimal models can be (Lemmas 4.4 and B.2)."""
+"""Distance between two nearly optimal models (Lemmas 4.4 and B.2)."""
 
 import torch
 from jaxtyping import Float

@@ -25,7 +25,7 @@ OUTSIDE = 1e-9
 
 @dataclass(frozen=True)
 class _LearnedExecution:
-    """How a learned model does on runs that were not in its data.
+    """Scores of a learned model on runs that were not in its data.
 
     Attributes:
         tokens: what it wrote on, each output rounded before it became a token.
@@ -63,7 +63,7 @@ class _LearnedExecution:
 
 
 @dataclass(frozen=True)
-class KernelModel:
+class _KernelModel:
     """The function of the tokens that Algorithm 1 learns from runs: ``Σ_i α_i k(Z_i, Z)`` over all sectors.
 
     Attributes:
@@ -129,7 +129,7 @@ class KernelModel:
                 yield fit, _prefix_kernel(tokens, self.runs, [tokens.shape[1]], lengths)
 
 
-def learn_runs(runs: Float[Tensor, "runs tokens width"], first: int, rtol: float = 1e-9) -> KernelModel:
+def learn_runs(runs: Float[Tensor, "runs tokens width"], first: int, rtol: float = 1e-9) -> _KernelModel:
     """Algorithm 1 on the data set D of Lemma 5.1: every prefix of each run, with the token that follows for a label.
 
     Args:
@@ -145,7 +145,7 @@ def learn_runs(runs: Float[Tensor, "runs tokens width"], first: int, rtol: float
     for lengths in _sectors(runs, first):
         gram = _prefix_kernel(runs, runs, lengths, lengths)
         parts.append((lengths, kernel_fit(gram, runs[:, lengths].flatten(0, 1), rtol)))
-    return KernelModel(runs, parts)
+    return _KernelModel(runs, parts)
 
 
 def learning_curve(

@@ -1,4 +1,4 @@
-"""How long Algorithm 1 takes: multiplications, counted, of two plain ways to solve its regression (Theorem 2.1).
+"""Running time of Algorithm 1: multiplications, counted, of two plain ways to solve its regression (Theorem 2.1).
 
 The bound of the theorem, ``N d⁴ n_max / ε``, is that of gradient descent on Eq. 10: a step costs ``2 N d⁴``
 multiplications, and the number of steps goes as ``1 / ε``. A direct solver has no ε in it, and higher powers of d.

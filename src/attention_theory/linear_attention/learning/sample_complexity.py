@@ -1,4 +1,4 @@
-"""How the excess risk of Algorithm 1 falls with the number of samples (Theorem 2.1)."""
+"""Excess risk of Algorithm 1 by the number of samples (Theorem 2.1)."""
 
 import math
 from collections.abc import Sequence

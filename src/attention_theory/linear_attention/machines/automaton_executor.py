@@ -121,7 +121,7 @@ class AutomatonExecutor:
 
     def states_of(self, histories: Float[Tensor, "runs tokens width"]) -> Int[Tensor, "runs times"]:
         """The states that a history goes through, the start first; -1 where a token holds no state, or several."""
-        return read_letter(self.rows.of(histories[:, self.prompt_tokens - 1 :: 2], "state"))
+        return read_letter(self.rows.view(histories[:, self.prompt_tokens - 1 :: 2], "state"))
 
     def read(self, tokens: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         """Tokens rounded attribute by attribute."""

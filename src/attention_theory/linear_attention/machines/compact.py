@@ -78,18 +78,18 @@ class CompactMachine(CompactHeads):
         state, machine = (torch.arange(count, device=device) for count in (self.states, machines))
         prompt[:, state, self.rows.indices("table of", device)] = 1
         for letter in range(self.letters):
-            self.rows.of(prompt, f"table {letter}")[:, state] = 1
+            self.rows.view(prompt, f"table {letter}")[:, state] = 1
             for number, part in enumerate(RULE):
                 rows = self.rows.indices(f"table {letter} {part}", device)
                 prompt[machine[:, None], state, rows[tables[:, :, letter, number]]] = 1
-        self.rows.of(prompt, "#")[:, self.states] = 1
+        self.rows.view(prompt, "#")[:, self.states] = 1
         tape = prompt[:, self.states + 1 :]
         cell = torch.arange(cells, device=device)
         tape[:, cell, self.rows.indices("cell", device)[:cells]] = 1
         tape[machine[:, None], cell, self.rows.indices("letter", device)[words]] = 1
         for name in ("state", "head"):
-            self.rows.of(tape, name)[machine, places, starts] = 1
-        self.rows.of(tape, "go")[:, -1] = 1
+            self.rows.view(tape, name)[machine, places, starts] = 1
+        self.rows.view(tape, "go")[:, -1] = 1
         return prompt
 
     def tokens_until(self, step: int, cells: int) -> int:
@@ -133,7 +133,7 @@ class CompactMachine(CompactHeads):
 
     def read(self, tokens: Num[Tensor, "machines cells width"]) -> Configurations:
         """Letter and state of each token, a cell's: no state is ``states``, as in :class:`.turing.Configurations`."""
-        letter, state = (self.rows.of(tokens, name) for name in ("letter", "state"))
+        letter, state = (self.rows.view(tokens, name) for name in ("letter", "state"))
         empty = (state == 0).all(dim=-1)
         return Configurations(read_letter(letter), torch.where(empty, self.states, read_letter(state)))
 

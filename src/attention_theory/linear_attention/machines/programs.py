@@ -160,7 +160,7 @@ class LookupProgram:
         """
         tokens, rows = [Token() for _ in embedded], self.rows
         for attribute in rows.blocks:
-            part = rows.of(embedded, attribute)
+            part = rows.view(embedded, attribute)
             if ((part != 0) & (part != 1)).any() or (part.sum(dim=1) > 1).any():
                 raise ValueError(f"the rows of '{attribute}' do not hold a letter or nothing")
             for place, letter in part.nonzero().tolist():

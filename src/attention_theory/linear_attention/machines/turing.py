@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attention_theory.listings import program_lines
+from attention_theory._listings import program_lines
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import Each, ParameterError, refuse_unless, require, require_some
 
@@ -41,7 +41,7 @@ class Machine:
     table: Int[Tensor, "states letters 3"]
 
     def decide(self, word: str, window: int, steps: int, start: int = 0) -> _Verdict:
-        """Whether the machine accepts or rejects the word within the steps, from cell ``start`` of the window on."""
+        """Test whether the machine accepts or rejects the word within the steps, started at cell ``start``."""
         run = simulate(self.table, write_tape(self, word, window, start), start, steps)
         last = int(run.states[-1].min())
         if last < len(self.states) and self.states[last] in ("accept", "reject"):

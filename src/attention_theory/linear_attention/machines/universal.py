@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Int, Num
 from torch import Tensor
 
+from attention_theory.linear_attention.machines._universal_heads import BLOCK, EMIT, UniversalHeads
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.machines.turing import (
     MOVES,
@@ -17,7 +18,6 @@ from attention_theory.linear_attention.machines.turing import (
     Configurations,
     compare_with_simulator,
 )
-from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, UniversalHeads
 from attention_theory.linear_attention.model.rounding import read_letter
 from attention_theory.validation import require, require_shape
 
@@ -95,17 +95,17 @@ class UniversalMachine(UniversalHeads):
 
     def read_cells(self, tokens: Num[Tensor, "machines window width"]) -> Configurations:
         """Letter and state of given tokens, as :meth:`read`."""
-        state = self.rows.of(tokens, "state")
+        state = self.rows.view(tokens, "state")
         number = read_letter(state)
         if self.form == "printed":
             number = torch.where((state == 0).all(dim=-1), self.states, number)
-        return Configurations(read_letter(self.rows.of(tokens, "letter")), number)
+        return Configurations(read_letter(self.rows.view(tokens, "letter")), number)
 
     def read_tables(self, prompt: Num[Tensor, "machines tokens width"]) -> Int[Tensor, "machines states letters 3"]:
         """The transition tables back from a prompt: the inverse of the first part of :meth:`embed`."""
         columns = prompt[:, : self.states]
         rules = [
-            torch.stack([read_letter(self.rows.of(columns, f"table {letter} {part}")) for part in RULE], dim=-1)
+            torch.stack([read_letter(self.rows.view(columns, f"table {letter} {part}")) for part in RULE], dim=-1)
             for letter in range(self.letters)
         ]
         return torch.stack(rules, dim=2)

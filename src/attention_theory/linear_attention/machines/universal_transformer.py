@@ -37,7 +37,7 @@ class TuringRun:
 
     @property
     def halted(self) -> bool:
-        """Whether the machine came to rest: its last state is then ``accept`` or ``reject``."""
+        """Test whether the machine came to rest: its last state is then ``accept`` or ``reject``."""
         return self.states[-1] in ("accept", "reject")
 
 

@@ -1,4 +1,4 @@
-"""How few heads give a function: a number that is enough for almost all of them, and two heads at width 2."""
+"""Smallest numbers of heads for a function: one that is enough for almost all of them, and two heads at width 2."""
 
 import torch
 from jaxtyping import Float

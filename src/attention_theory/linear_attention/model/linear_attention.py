@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
-from attention_theory.attention_block import AttentionBlock
+from attention_theory._attention_block import AttentionBlock
 from attention_theory.layers import attention_weights, causal_mask
 from attention_theory.linear_attention.model.mhla import Heads, gram
 from attention_theory.validation import refuse_unless, require

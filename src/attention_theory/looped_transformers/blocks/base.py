@@ -56,16 +56,16 @@ class BlockSetting:
         """Write the shared rows into the first columns of a state."""
         size, square = self.size, self.size**2
         code = sign_code(size, self.bits, device=state.device)
-        rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
-        rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
+        rows.view(state, "index")[..., :square, :] = code.repeat(size, 1)
+        rows.view(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
         for place, name in enumerate(("a", "b", "out")):
             own = slice(place * size, (place + 1) * size)
-            rows.of(state, f"in {name}")[..., own, :] = code
-            rows.of(state, f"not {name}")[...] = 1
-            rows.of(state, f"not {name}")[..., own, :] = 0
-        rows.of(state, "not first")[..., 1:, :] = 1
-        rows.of(state, "first")[..., 0, :] = 1
-        rows.of(state, "scratch")[..., : scratch_columns(size), :] = 1
+            rows.view(state, f"in {name}")[..., own, :] = code
+            rows.view(state, f"not {name}")[...] = 1
+            rows.view(state, f"not {name}")[..., own, :] = 0
+        rows.view(state, "not first")[..., 1:, :] = 1
+        rows.view(state, "first")[..., 0, :] = 1
+        rows.view(state, "scratch")[..., : scratch_columns(size), :] = 1
 
 
 class FunctionBlock(ABC):
@@ -151,7 +151,7 @@ def run_block(
     setting = BlockSetting(size, count if columns is None else columns, inverse_temperature)
     rows, machine, state = _alone(block, a, b, setting, count)
     state = machine.cycle(state, inverse_temperature)
-    return _BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)
+    return _BlockRun(rows.view(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)
 
 
 def block_limit(
@@ -172,10 +172,10 @@ def block_limit(
     columns = (2 if block.reads_second else 1) * size
     directions = state.new_zeros(columns * size, *state.shape)
     unit = torch.eye(columns * size, dtype=state.dtype, device=state.device).unflatten(1, (columns, size))
-    rows.of(directions, block.name)[:, :columns] = unit
+    rows.view(directions, block.name)[:, :columns] = unit
     piece = limit_piece(machine.dense, state, directions)
     result = slice(2 * size, 3 * size)
-    return rows.of(piece.value, block.name)[result].mT, rows.of(piece.derivative, block.name)[:, result].mT
+    return rows.view(piece.value, block.name)[result].mT, rows.view(piece.derivative, block.name)[:, result].mT
 
 
 def _alone(
@@ -195,7 +195,7 @@ def _alone(
     state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64, device=a.device)
     setting.fill(state, rows)
     block.fill(state, rows, setting)
-    data = rows.of(state, block.name)
+    data = rows.view(state, block.name)
     data[..., :size, :] = a.mT
     if block.reads_second:
         data[..., size : 2 * size, :] = b.mT

@@ -62,9 +62,9 @@ class ColumnSumBlock(FunctionBlock):
     def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
         slopes, shifts, _, _ = self._scales(setting)
         terms = self.function.terms
-        rows.of(state, f"{self.name} slope")[..., :terms, 0] = slopes.to(state.device)
-        rows.of(state, f"{self.name} shift")[..., :terms, 0] = shifts.to(state.device)
-        rows.of(state, f"{self.name} term")[..., :terms, :] = sign_code(terms, self._bits(), device=state.device)
+        rows.view(state, f"{self.name} slope")[..., :terms, 0] = slopes.to(state.device)
+        rows.view(state, f"{self.name} shift")[..., :terms, 0] = shifts.to(state.device)
+        rows.view(state, f"{self.name} term")[..., :terms, :] = sign_code(terms, self._bits(), device=state.device)
 
     def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         rows = layer.rows

@@ -71,10 +71,10 @@ class ProductBlock(FunctionBlock):
 
     def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
         both = 2 * setting.size
-        rows.of(state, f"{self.name} identity")[..., :both, :] = torch.eye(
+        rows.view(state, f"{self.name} identity")[..., :both, :] = torch.eye(
             both, dtype=torch.float64, device=state.device
         )
-        rows.of(state, f"{self.name} ones")[..., both : 2 * both, :] = 1
+        rows.view(state, f"{self.name} ones")[..., both : 2 * both, :] = 1
 
     def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         if stage == 0:

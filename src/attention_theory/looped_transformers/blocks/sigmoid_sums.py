@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.blocks.base import CLOSED
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
 from attention_theory.validation import FORMS, Form, refuse_unless, require
@@ -95,15 +95,15 @@ class ManyHeads:
     def start(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "... columns rows"]:
         """The state for inputs x and the function ``chosen``."""
         state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
-        top = self.rows.of(state, "top")
+        top = self.rows.view(state, "top")
         top[..., 0, chosen] = 1
         top[..., self.size, : x.shape[-1]] = x
         top[..., self.size, x.shape[-1]] = 1
-        self.rows.of(state, "here")[..., self.size, :] = 1
-        self.rows.of(state, "elsewhere")[...] = 1
-        self.rows.of(state, "elsewhere")[..., self.size, :] = 0
-        self.rows.of(state, "pointer")[..., self.size, :] = self.codes[2 * self.size]
-        self.rows.of(state, "address")[..., 2 * self.size, :] = self.codes[2 * self.size]
+        self.rows.view(state, "here")[..., self.size, :] = 1
+        self.rows.view(state, "elsewhere")[...] = 1
+        self.rows.view(state, "elsewhere")[..., self.size, :] = 0
+        self.rows.view(state, "pointer")[..., self.size, :] = self.codes[2 * self.size]
+        self.rows.view(state, "address")[..., 2 * self.size, :] = self.codes[2 * self.size]
         return state
 
     def run(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "... columns rows"]:
@@ -178,23 +178,23 @@ class OneHead:
     def start(self, x: Float[Tensor, "... width"], copies: bool = False) -> Float[Tensor, "... columns rows"]:
         """The input of Corollary 2, with x in the first column; with ``copies`` that of Lemma 12, with x in all."""
         state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
-        self.rows.of(state, "x")[..., : self.terms if copies else 1, :] = x[..., None, :]
+        self.rows.view(state, "x")[..., : self.terms if copies else 1, :] = x[..., None, :]
         own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
-        self.rows.of(state, "own")[..., : self.terms, :] = own
-        self.rows.of(state, "others")[..., : self.terms, :] = 1 - own
+        self.rows.view(state, "own")[..., : self.terms, :] = own
+        self.rows.view(state, "others")[..., : self.terms, :] = 1 - own
         return state
 
     def sigmoids(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... terms"]:
         """Lemma 12: its one layer, on its own input."""
         state = self.machine.dense[1](self.start(x, copies=True), self.inverse_temperature)
-        return self.rows.of(state, "sigmoid")[..., : self.terms, 0]
+        return self.rows.view(state, "sigmoid")[..., : self.terms, 0]
 
     def sums(self, x: Float[Tensor, "... width"], copied: bool = True) -> Float[Tensor, "... columns"]:
         """Corollary 2: the sum, as found in every column; without ``copied`` the first layer is left out."""
         state = self.start(x)
         for layer in self.machine.dense[0 if copied else 1 :]:
             state = layer(state, self.inverse_temperature)
-        return self.rows.of(state, self.summed)[..., 0]
+        return self.rows.view(state, self.summed)[..., 0]
 
 
 class OwnColumns:
@@ -244,10 +244,10 @@ class OwnColumns:
         """The sum, as found in every column."""
         state = torch.zeros(*x.shape[:-1], self.terms, self.rows.size, dtype=torch.float64, device=x.device)
         own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
-        self.rows.of(state, "x")[..., 0, :] = x
-        self.rows.of(state, "own")[...] = own
-        self.rows.of(state, "others")[...] = 1 - own
-        return self.rows.of(self.machine.cycle(state, self.inverse_temperature), "sum")[..., 0]
+        self.rows.view(state, "x")[..., 0, :] = x
+        self.rows.view(state, "own")[...] = own
+        self.rows.view(state, "others")[...] = 1 - own
+        return self.rows.view(self.machine.cycle(state, self.inverse_temperature), "sum")[..., 0]
 
 
 def _weights(block: range, weights: Float[Tensor, " block"]) -> Combination:

@@ -90,9 +90,9 @@ def sum_in_four_steps(
     carry.clear([fetched])
     state = torch.zeros(len(a), 3, rows.size, dtype=torch.float64, device=a.device)
     codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64, device=a.device)
-    rows.of(state, "code")[:] = codes
-    rows.of(state, "pointer")[:, 0], rows.of(state, "second")[:, 0] = codes[2], codes[1]
-    rows.of(state, "not first")[:, 1:], rows.of(state, "not last")[:, :2] = 1.0, 1.0
-    rows.of(state, "data")[:, 0, 0], rows.of(state, "data")[:, 1, 0] = a, b
+    rows.view(state, "code")[:] = codes
+    rows.view(state, "pointer")[:, 0], rows.view(state, "second")[:, 0] = codes[2], codes[1]
+    rows.view(state, "not first")[:, 1:], rows.view(state, "not last")[:, :2] = 1.0, 1.0
+    rows.view(state, "data")[:, 0, 0], rows.view(state, "data")[:, 1, 0] = a, b
     state = LoopedTransformer(rows, layers, device=a.device).cycle(state, inverse_temperature)
-    return rows.of(state, "data")[:, 2, 0].to(a.dtype)
+    return rows.view(state, "data")[:, 2, 0].to(a.dtype)

@@ -126,11 +126,11 @@ def transpose_in_groups(
     machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
     codes = sign_code(size, setting.bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(size, size, rows.size)  # group, index within it, rows
-    rows.of(state, "matrix")[0] = matrix.mT
-    rows.of(state, "index")[...] = codes
-    rows.of(state, "group")[...] = codes[:, None]
+    rows.view(state, "matrix")[0] = matrix.mT
+    rows.view(state, "index")[...] = codes
+    rows.view(state, "group")[...] = codes[:, None]
     state = machine.cycle(state.flatten(0, 1), inverse_temperature)
-    return rows.of(state, "matrix").unflatten(0, (size, size)).permute(2, 0, 1), machine
+    return rows.view(state, "matrix").unflatten(0, (size, size)).permute(2, 0, 1), machine
 
 
 #: The value weight of Table 1's layer in 21 rows. The old entry stays in with the weight 1/M, rounding errors with M.
@@ -176,8 +176,8 @@ def transpose_vectorised(
     machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
     codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)
-    rows.of(state, "value")[..., 0] = matrix.flatten(-2)
-    rows.of(state, "own")[...] = codes
-    rows.of(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)
+    rows.view(state, "value")[..., 0] = matrix.flatten(-2)
+    rows.view(state, "own")[...] = codes
+    rows.view(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)
     state = machine.cycle(state, inverse_temperature)
-    return rows.of(state, "value")[..., 0].reshape(matrix.shape), machine
+    return rows.view(state, "value")[..., 0].reshape(matrix.shape), machine

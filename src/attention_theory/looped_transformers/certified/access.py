@@ -59,9 +59,9 @@ def _certify(layer: Layer, bits: int, kind: str, other: Layer, broken: str, most
         wanted = before.clone()
         source, target = ("memory", "scratch") if kind == "read" else ("scratch", "memory")
         place = {"memory": 1, "scratch": 0}
-        layer.rows.of(wanted, target)[place[target]] = layer.rows.of(before, source)[place[source]]
+        layer.rows.view(wanted, target)[place[target]] = layer.rows.view(before, source)[place[source]]
         off = (seen - wanted).abs().max().item()
-        largest = max(layer.rows.of(before, block).abs().max().item() for block in ("memory", "scratch"))
+        largest = max(layer.rows.view(before, block).abs().max().item() for block in ("memory", "scratch"))
         return f"a {kind} of data up to {largest:.3g} is off by {off:.3g}", off > 0
 
     return certify(
@@ -75,12 +75,12 @@ def _certify(layer: Layer, bits: int, kind: str, other: Layer, broken: str, most
 
 
 def _ask_scores(layer: Layer, bits: int) -> Answer:
-    """Whether scratchpad and target see each other and themselves, all others themselves, with scores 2 apart."""
+    """Ask whether scratchpad and target see each other and themselves, all others themselves, with scores 2 apart."""
     head, codes = layer.dense.heads[0], position_codes(2**bits, bits)
     cells = torch.zeros(len(codes), layer.rows.size, dtype=torch.float64)
-    layer.rows.of(cells, "encoding")[:] = codes
+    layer.rows.view(cells, "encoding")[:] = codes
     scratchpads = torch.zeros_like(cells)
-    layer.rows.of(scratchpads, "pointer")[:] = codes
+    layer.rows.view(scratchpads, "pointer")[:] = codes
     columns = torch.cat([cells, scratchpads])
     products = (columns @ head.query.mT) @ (columns @ head.key.mT).mT
 
@@ -104,7 +104,7 @@ def _ask_blind(layer: Layer) -> Answer:
 
 
 def _ask_data(layer: Layer, kind: str, most: float) -> Answer:
-    """What the head fetches and the units make of it: the scratchpad, its target and another column, all rows."""
+    """The data that the head fetches and the units change: the scratchpad, its target and another column, all rows."""
     rows, head = layer.rows, layer.dense.heads[0]
     kept, scratch, other = (_data(name) for name in ("memory", "scratch", "other"))
     empty = {"scratchpad": ("memory", "encoding", "buffer"), "target": ("scratch", "pointer", "buffer", "indicator")}
@@ -136,10 +136,10 @@ def _columns(rows: Rows, bits: int, values: Counterexample) -> Tensor:
     """The scratchpad, which points to column 1, that column and another, with the data of a counterexample."""
     codes = position_codes(3, bits)
     state = torch.zeros(3, rows.size, dtype=torch.float64)
-    rows.of(state, "encoding")[1:] = codes[1:]
-    rows.of(state, "pointer")[0] = codes[1]
-    rows.of(state, "indicator")[0] = 1
+    rows.view(state, "encoding")[1:] = codes[1:]
+    rows.view(state, "pointer")[0] = codes[1]
+    rows.view(state, "indicator")[0] = 1
     for column, (block, name) in enumerate((("scratch", "scratch"), ("memory", "memory"), ("memory", "other"))):
         data = [float(values.get(str(term), 0)) for term in _data(name)]
-        rows.of(state, block)[column] = torch.tensor(data, dtype=torch.float64)
+        rows.view(state, block)[column] = torch.tensor(data, dtype=torch.float64)
     return state

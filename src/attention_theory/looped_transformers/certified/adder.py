@@ -80,7 +80,7 @@ def certify_subtraction(bits: int) -> Certificate:
     def run(values: Counterexample) -> tuple[str, bool]:
         first, second = (int(values.get(name, 0)) for name in "AB")
         state = torch.cat([to_bits(torch.tensor([first, second]), bits).flatten(), torch.zeros(bits).double()])[None]
-        seen = int(from_bits(careless.rows.of(careless.dense.feed_forward(state), "sum")[0]).item())
+        seen = int(from_bits(careless.rows.view(careless.dense.feed_forward(state), "sum")[0]).item())
         return f"{first} - {second} = {seen} modulo {2**bits}", seen != (first - second) % 2**bits
 
     return certify(
@@ -107,7 +107,7 @@ def certify_adder_noise(layer: Layer) -> Certificate:
         noisy = exact.clone()
         noisy[0, 0] += 2 * off  # the lowest bit of A counts half of what its row is off by
         bit = int(h).bit_length() - 1
-        before, after = (layer.rows.of(layer.dense.feed_forward(x), "sum")[0, bit].item() for x in (exact, noisy))
+        before, after = (layer.rows.view(layer.dense.feed_forward(x), "sum")[0, bit].item() for x in (exact, noisy))
         moved = abs(after - before)
         return f"a sum that is off by {off:.3g} moves bit {bit} by {moved:.3g}", moved > abs(off)
 
@@ -120,7 +120,7 @@ def certify_adder_noise(layer: Layer) -> Certificate:
 
 
 def _ask_noise(layer: Layer, factor: int) -> Answer:
-    """Whether an error of the sum moves each bit by at most so many times itself."""
+    """Ask whether an error of the sum moves each bit by at most so many times itself."""
     (h, first, second), off = z3.Ints("h A B"), z3.Real("off")
     exact, noisy = _total(layer, h, first, second), _total(layer, h, first + off, second)
     moved, most = noisy - exact, factor * z3.If(off > 0, off, -off)
@@ -130,7 +130,7 @@ def _ask_noise(layer: Layer, factor: int) -> Answer:
 
 
 def ask_adder(layer: Layer, sign: int = 1) -> Answer:
-    """Whether the units of a bit give ±1 for the bit of ``A + B`` whose value is h, for every power of two h.
+    """Ask whether the units of a bit give ±1 for the bit of ``A + B`` whose value is h, for every power of two h.
 
     Args:
         layer: of :func:`adder_layer`.

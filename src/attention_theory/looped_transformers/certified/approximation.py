@@ -89,7 +89,7 @@ def certify_root_steps(error: float = 0.125, most: float = 9.0) -> Certificate:
 
 
 def _ask_steps(edges: Tensor, values: Tensor, most: float, is_near: Callable[[Term, Term], Term]) -> Answer:
-    """Whether the value of each interval is near, at every real x of it."""
+    """Ask whether the value of each interval is near, at every real x of it."""
     x, ends = z3.Real("x"), edges.tolist()
     claims = [
         z3.Implies(z3.And(smt.rational(low) <= x, x < smt.rational(high)), is_near(smt.rational(value), x))
@@ -224,7 +224,7 @@ def _certify_sum(
 
 
 def _ask_sum(built: SigmoidSum, target: _Target, low: float, high: float, error: float) -> Answer:
-    """Whether a sum is within the error of its target, as two rising functions that are close.
+    """Ask whether a sum is within the error of its target, as two rising functions that are close.
 
     Raises:
         ParameterError: a sigmoid that falls.

@@ -54,7 +54,7 @@ def certify_bits_flag(most: int = 48) -> Certificate:
 
 
 def ask_bits_flag(form: Form, most: int, wrong: bool = False) -> Answer:
-    """Whether the flag is right, with the length, the number of bits that are +1 and the last bit as variables.
+    """Ask whether the flag is right, with the length, the number of bits that are +1 and the last bit as variables.
 
     Args:
         form: of the constant.
@@ -143,8 +143,8 @@ def certify_selection(bits: int = 8) -> Certificate:
         for row, term in state.items():
             numbers[0, row] = float(values.get(str(term), 0))
         numbers[0, rows["indicator"][0]] = 1
-        seen = rows.of(built.feed_forward(numbers), "counter")[0]
-        choices = [rows.of(numbers, name)[0] for name in ("following", "jump")]
+        seen = rows.view(built.feed_forward(numbers), "counter")[0]
+        choices = [rows.view(numbers, name)[0] for name in ("following", "jump")]
         half = numbers[0, rows["flag"][0]].item()
         return f"with the flag {half} the counter is {seen.tolist()}", not any(torch.equal(seen, to) for to in choices)
 
@@ -185,7 +185,7 @@ def certify_selection_noise() -> Certificate:
             numbers[:, rows[name][0]] = float(values.get(name, 0))
             numbers[1, rows[name][0]] += float(values.get(f"noise of {name}", 0))
         numbers[:, rows["indicator"][0]] = 1
-        right, seen = rows.of(built.feed_forward(numbers), "counter")[:, 0].tolist()
+        right, seen = rows.view(built.feed_forward(numbers), "counter")[:, 0].tolist()
         most = 2 * float(values.get("F", 0)) + 2 * float(values.get("D", 0))
         return f"the counter is off by {abs(seen - right):.3g} and 2F + 2D is {most:.3g}", abs(seen - right) > most
 

@@ -128,12 +128,12 @@ def _fetch(codes: Tensor, target: int, data: Tensor, inverse_temperature: float)
     layer = Layer(rows, "copy")
     fetch(layer, "copy", *(rows[name] for name in ("pointer", "encoding", "memory", "scratch", "buffer")))
     state = torch.zeros(len(codes), rows.size, dtype=torch.float64)
-    rows.of(state, "encoding")[:], rows.of(state, "memory")[:, 0] = codes, data
-    return rows.of(layer.dense.attend(state, inverse_temperature), "buffer")[target].item()
+    rows.view(state, "encoding")[:], rows.view(state, "memory")[:, 0] = codes, data
+    return rows.view(layer.dense.attend(state, inverse_temperature), "buffer")[target].item()
 
 
 def _ask_copy(codes: Tensor, place: int, most: float = 1.0) -> Answer:
-    """Whether twice the weight of all columns but one is within both bounds, for ``exp(-λ)`` up to ``most``."""
+    """Ask whether twice the weight of all columns but one is within both bounds, for ``exp(-λ)`` up to ``most``."""
     bits = codes.shape[1]
     y = z3.Real("y")
     powers = (bits - codes @ codes[place]).tolist()

@@ -73,7 +73,7 @@ class Network:
         return values.tolist()
 
     def equals(self, wanted: Row, words: Words, title: str) -> Answer:
-        """Whether it is ``wanted`` for all words, by linear arithmetic over the integers."""
+        """Test whether it is ``wanted`` for all words, by linear arithmetic over the integers."""
         rest = combine([(Fraction(1), self.linear), (Fraction(-1), wanted)])
         rows = [rest, *(row for _, row in self.units)]
         scale = math.lcm(1, *(number.denominator for row in rows for number in row.values()))

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust
 from attention_theory.certificates.certificate import Counterexample
+from attention_theory.looped_transformers.blocks._integers import integer_blocks
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.integers import integer_blocks
 from attention_theory.looped_transformers.compiler import code as ir
 from attention_theory.looped_transformers.compiler import fleq, subleq
 from attention_theory.looped_transformers.compiler.code import OPERATORS, RELATIONS, Code, Operator, Relation, wrap
@@ -74,7 +74,7 @@ def _python(sign: Operator | Relation, a: int, b: int, bits: int) -> int:
 def _result(
     sign: Operator | Relation, a: Int[Tensor, " n"], b: Int[Tensor, " n"], bits: int, run_of: _Run
 ) -> Int[Tensor, " n"]:
-    """What the compiled code leaves in its target; a relation leaves 1 or 0."""
+    """The value that the compiled code leaves in its target; a relation leaves 1 or 0."""
     compared: list[ir.Instruction] = [
         ir.Copy("d", 1, 1),
         ir.Branch("a", sign, "b", "end", 1),  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def certify_fleq_cycle(machine: FleqMachine, gate: float = 1e3) -> Certificate:
     def run(values: Counterexample) -> tuple[str, bool]:
         program = small_program(flag=float(Fraction(values["x"])))
         state = machine.transformer.cycle(layout.pack(program), 1.0, "hardmax")
-        seen = layout.rows.of(state, "counter")[0].tolist()
+        seen = layout.rows.view(state, "counter")[0].tolist()
         words = f"with {float(values['x'])} in the flag's cell the counter is {seen} after a cycle"
         return words, any(abs(bit) != 1 for bit in seen)
 
@@ -105,6 +105,6 @@ def _block_layers(machine: FleqMachine) -> list[DenseLayer]:
 
 
 def _written(layer: DenseLayer) -> Tensor:
-    """Whether a layer adds anything to a row, for each of them."""
+    """Test whether a layer adds anything to a row, for each of them."""
     matrices = [layer.w2, layer.b2[:, None], *(head.value for head in layer.heads)]
     return torch.stack([matrix.ne(0).any(dim=1) for matrix in matrices]).any(dim=0)

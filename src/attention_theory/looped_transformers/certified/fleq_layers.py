@@ -12,12 +12,12 @@ from torch import Tensor
 from attention_theory.certificates import Answer, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers._forms import Forms
 from attention_theory.looped_transformers.certified.heads import WholeColumn, ask_blind, whole_column
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.forms import Forms
 from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer
 from attention_theory.validation import refuse_unless
 
@@ -72,10 +72,10 @@ def variables_of(name: str, rows: Sequence[int]) -> dict[int, Term]:
 
 
 def ask_found(layout: FleqLayout, head: DenseHead, pointer: str) -> list[Answer]:
-    """Whether a pointer finds the cell of its address by scores 2 apart, which depend on nothing but addresses."""
+    """Ask whether a pointer finds the cell of its address by scores 2 apart, which depend on nothing but addresses."""
     rows, size = layout.rows, len(layout.codes)
     asking, cells = (torch.zeros(size, rows.size, dtype=torch.float64) for _ in range(2))
-    rows.of(asking, pointer)[:], rows.of(cells, "address")[:] = layout.codes, layout.codes
+    rows.view(asking, pointer)[:], rows.view(cells, "address")[:] = layout.codes, layout.codes
     others = torch.cat([cells, torch.zeros(1, rows.size, dtype=torch.float64)])  # the scratchpad has no address
     scores = (asking @ head.query.mT) @ (others @ head.key.mT).mT
 

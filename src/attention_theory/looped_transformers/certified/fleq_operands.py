@@ -55,7 +55,7 @@ def certify_pointers(machine: FleqMachine, printed: FleqMachine) -> Certificate:
 
 
 def ask_pointers(machine: FleqMachine) -> list[Answer]:
-    """Whether each pointer becomes the sum of its address, the column's number and an offset."""
+    """Ask whether each pointer becomes the sum of its address, the column's number and an offset."""
     layout, layer = machine.layout, layer_of(machine, "1")
     return [
         answer
@@ -88,7 +88,7 @@ def ask_instruction(machine: FleqMachine) -> list[Answer]:
 
 
 def ask_pointer(layer: DenseLayer, layout: FleqLayout, name: str, offset: int) -> list[Answer]:
-    """Whether a pointer's rows hold the bits of ``address + column + offset``."""
+    """Ask whether a pointer's rows hold the bits of ``address + column + offset``."""
     rows, words = layout.rows, Words()
     for word in ("address", "i"):
         words.add(word, layout.bits, [0])
@@ -105,7 +105,7 @@ def ask_pointer(layer: DenseLayer, layout: FleqLayout, name: str, offset: int) -
 
 
 def ask_masks(machine: FleqMachine) -> tuple[Answer, dict[int, Term]]:
-    """Whether the masks of a scratchpad column are right, and the state that is asked about."""
+    """Ask whether the masks of a scratchpad column are right, and the state that is asked about."""
     layout, layer, width = machine.layout, layer_of(machine, "1"), z3.Real("width")
     rows, bits = layout.rows, signs("i", layout.bits)
     state = dict(zip(rows["scratch address"], bits, strict=True))
@@ -143,7 +143,7 @@ def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
                 [float(values.get(f"{block.name} {place}", 0)) for place in range(size)], dtype=torch.float64
             )
             wanted = before + data * (inside and code == chosen)
-            if not torch.equal(rows.of(seen[None], block.name)[0], wanted):
+            if not torch.equal(rows.view(seen[None], block.name)[0], wanted):
                 wrong.append(block.name)
         return f"with data up to {data.abs().max().item():.3g} the rows of {wrong} are wrong", bool(wrong)
 
@@ -160,7 +160,7 @@ def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
 
 
 def _masks(layout: FleqLayout) -> tuple[dict[int, Term], list[Term]]:
-    """What a column of the scratchpad knows: masks, each 0 or 1 and at most one of them 1, and the instruction."""
+    """The data of a column of the scratchpad: masks, each 0 or 1 and at most one of them 1, and the instruction."""
     rows, masks = layout.rows, {name: z3.Real(f"mask {name}") for name in "abc"}
     function = signs("function", layout.function_bits)
     state = {rows[f"mask {name}"][0]: mask for name, mask in masks.items()}

@@ -46,9 +46,9 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
             for name in ("old", "result")
         )
         column = torch.zeros(1, rows.size, dtype=torch.float64)
-        rows.of(column, "memory")[0, : layout.size] = kept
-        rows.of(column, "buffer")[0, : layout.size] = (kept + new) / 2
-        seen = rows.of(layer_of(printed, "6").feed_forward(column), "memory")[0, : layout.size]
+        rows.view(column, "memory")[0, : layout.size] = kept
+        rows.view(column, "buffer")[0, : layout.size] = (kept + new) / 2
+        seen = rows.view(layer_of(printed, "6").feed_forward(column), "memory")[0, : layout.size]
         return f"{new.tolist()} over {kept.tolist()} gives {seen.tolist()}", not torch.equal(seen, new)
 
     return certify(
@@ -63,7 +63,7 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
 
 
 def ask_meeting(machine: FleqMachine) -> list[Answer]:
-    """Whether a cell and a result with its address have the largest score for each other, and all else 2 less.
+    """Ask whether a cell and a result with its address have the largest score for each other, and all else 2 less.
 
     Scores depend on nothing but these addresses.
     """
@@ -72,7 +72,7 @@ def ask_meeting(machine: FleqMachine) -> list[Answer]:
 
     def columns(name: str, codes: Tensor) -> Tensor:
         state = torch.zeros(len(codes), rows.size, dtype=torch.float64)
-        rows.of(state, name)[:] = codes
+        rows.view(state, name)[:] = codes
         return state
 
     def holds(batch: exhaust.Batch) -> Tensor:
@@ -140,7 +140,7 @@ def certify_branch(machine: FleqMachine) -> Certificate:
         seen = run_layer(layer_of(machine, "7b"), column, values)[None]
         for step in ("7c", "7d"):
             seen = layer_of(machine, step).feed_forward(seen)
-        bits = layout.rows.of(seen, "counter")[0].tolist()
+        bits = layout.rows.view(seen, "counter")[0].tolist()
         return f"with the flag {float(values.get('x', 0))} the counter is {bits}", any(abs(bit) != 1 for bit in bits)
 
     return certify(

@@ -22,7 +22,7 @@ def whole_column(name: str, size: int, known: Mapping[int, Term]) -> WholeColumn
 
 
 def ask_blind(heads: Iterable[DenseHead], asking: Collection[int], seen: Collection[int]) -> Answer:
-    """Whether scores depend on the rows ``asking`` of the column that asks and ``seen`` of that seen, on no others."""
+    """Ask whether scores depend on the rows ``asking`` of the column that asks and ``seen`` of that seen alone."""
     heads = list(heads)
     size = heads[0].query.shape[1]
     met = torch.zeros(size, size, dtype=torch.bool)

@@ -50,7 +50,7 @@ def certify_translation(form: Form = "correct") -> Certificate:
 def ask_instruction(
     place: int, form: Form = "correct", short: bool = False, bits: int | None = None, fits: bool = True
 ) -> Answer:
-    """Whether the translation of one instruction does the same, for all registers.
+    """Ask whether the translation of one instruction does the same, for all registers.
 
     Args:
         place: of the instruction in the code.

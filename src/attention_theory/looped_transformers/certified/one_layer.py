@@ -25,7 +25,7 @@ from attention_theory.validation import refuse_unless, require
 
 @dataclass(frozen=True)
 class Case:
-    """Which operands are the pending result, and the other cases to distinguish.
+    """A case: which operands are the pending result, and the other distinctions.
 
     Attributes:
         jumps: the flag from the cycle before.
@@ -139,7 +139,7 @@ def _columns(machine: OneLayerMachine, words: Words, case: Case, forwarded: bool
 
 
 def ask_case(machine: OneLayerMachine, case: Case, inverse_temperature: float | None = None) -> Answer:
-    """Whether a cycle is right in a case: with a hard maximum, and with a softmax where a temperature is given."""
+    """Ask whether a cycle is right in a case: with a hard maximum, and with a softmax where a temperature is given."""
     followed: list[Stage] = []
     exact = ask_scene(machine, scene(machine, case), followed)
     if inverse_temperature is None:
@@ -175,7 +175,7 @@ def certify_one_layer(machine: OneLayerMachine, inverse_temperature: float | Non
         left = machine.cycle(state_of(machine, now.before, words), 1.0, "hardmax")
         column = list(now.before).index("scratchpad, b, jump")
         seen, wanted = (
-            from_bits(machine.rows.of(state, "memory")[column], signed=True).item()
+            from_bits(machine.rows.view(state, "memory")[column], signed=True).item()
             for state in (left, state_of(machine, now.after, words))
         )
         return f"the pending result is {seen} and should be {wanted}", seen != wanted

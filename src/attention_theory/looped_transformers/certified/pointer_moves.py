@@ -46,13 +46,13 @@ def certify_pointer_moves(machine: FleqMachine) -> Certificate:
 
 
 def ask_pointer_moves(machine: FleqMachine) -> list[Answer]:
-    """What becomes of the three addresses under each function; what is plain from the weights is not asked."""
+    """Prove the three addresses that follow under each function; what is plain from the weights is not asked."""
     layer, layout = layer_of(machine, "3"), machine.layout
     return [answer for code in range(2**layout.function_bits) for answer in _ask_move(layer, layout, code)]
 
 
 def _ask_move(layer: DenseLayer, layout: FleqLayout, code: int) -> list[Answer]:
-    """What becomes of the three addresses under one function, for all addresses and numbers."""
+    """Ask for the three addresses that follow under one function, for all addresses and numbers."""
     rows, bits, words = layout.rows, layout.bits, Words()
     function = layout.function_codes[code].tolist()
     for word in ("a", "b", "c", "number"):
@@ -78,7 +78,7 @@ def _ask_move(layer: DenseLayer, layout: FleqLayout, code: int) -> list[Answer]:
 
 
 def _ask_noisy_move(machine: FleqMachine) -> tuple[Answer, dict[int, Term]]:
-    """Whether a sum is still of signs if one bit of the address is off by a quarter."""
+    """Ask whether a sum is still of signs if one bit of the address is off by a quarter."""
     layout = machine.layout
     rows, bits = layout.rows, layout.bits
     code = torch.tensor([-1.0, 1.0] + [-1.0] * (layout.function_bits - 3) + [1.0])

@@ -71,7 +71,7 @@ def ask_softmax(
     followed: Sequence[Stage],
     columns: int | None = None,
 ) -> Answer:
-    """Whether no noise is left after a cycle, in which every step is right without it.
+    """Ask whether no noise is left after a cycle, in which every step is right without it.
 
     Args:
         machine: as in :func:`certify_softmax`.

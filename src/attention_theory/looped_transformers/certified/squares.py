@@ -41,7 +41,9 @@ def certify_squares(width: int = 7, depth: int = 4) -> Certificate:
 
 
 def _ask_piece(width: int, depth: int) -> Answer:
-    """Whether a line over a piece of ``1 / (w + 1)^L`` or more is off by the least distance at an end or the middle."""
+    """Ask whether a line over a piece of ``1 / (w + 1)^L`` or more is off by the least distance at an end or the
+    middle.
+    """
     slope, shift, start, length, error = z3.Reals("slope shift start length error")
     misses = [(slope * x + shift - x * x) for x in (start, start + length / 2, start + length)]
     near = [z3.And(-error <= miss, miss <= error) for miss in misses]
@@ -53,7 +55,7 @@ def _ask_piece(width: int, depth: int) -> Answer:
 
 
 def ask_square(network: ReluNetwork, distance: float) -> Answer:
-    """Whether a network is within a distance of x² at every x of [0, 1], with the numbers that its weights are."""
+    """Ask whether a network is within a distance of x² at every x of [0, 1], with the numbers that its weights are."""
     x = z3.Real("x")
     state, defined = [x], []
     for number, (weight, bias) in enumerate(network.layers[:-1]):

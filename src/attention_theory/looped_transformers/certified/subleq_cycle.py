@@ -181,13 +181,13 @@ def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool
     words = now.words.at({name: int(value) for name, value in values.items() if name in now.words.sizes})
     before, after = (state_of(machine, columns, words) for columns in (now.before, now.after))
     left = machine.cycle(before, 1.0, "hardmax")
-    memories = [from_bits(machine.rows.of(state, "memory"), signed=True).tolist() for state in (left, after)]
+    memories = [from_bits(machine.rows.view(state, "memory"), signed=True).tolist() for state in (left, after)]
     wrong = [
         f"{name} holds {seen} and not {wanted}"
         for name, seen, wanted in zip(now.before, *memories, strict=True)
         if seen != wanted
     ]
-    exact = torch.equal(machine.rows.of(left, "memory"), machine.rows.of(after, "memory"))
+    exact = torch.equal(machine.rows.view(left, "memory"), machine.rows.view(after, "memory"))
     a, b, cell = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]", "mem[cell]"))
     return f"from mem[a] = {a}, mem[b] = {b}, mem[cell] = {cell}: {', '.join(wrong) or 'all is right'}", not exact
 
@@ -213,7 +213,7 @@ def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True, watched
 
 
 def ask_scene(machine: SubleqMachine, now: Scene, watched: list[Stage] | None = None) -> Answer:
-    """Whether one cycle makes of the columns before an instruction those after it.
+    """Ask whether one cycle makes of the columns before an instruction those after it.
 
     Args:
         machine: whose cycle it is.

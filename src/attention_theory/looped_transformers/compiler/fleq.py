@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import torch
 
-from attention_theory.looped_transformers.blocks.integers import FUNCTIONS
+from attention_theory.looped_transformers.blocks._integers import FUNCTIONS
 from attention_theory.looped_transformers.compiler import code as ir
 from attention_theory.looped_transformers.compiler.intervals import Interval, interval
 from attention_theory.looped_transformers.compiler.writer import Lowered, Writer

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from attention_theory.looped_transformers.blocks.integers import integer_blocks, integer_function
+from attention_theory.looped_transformers.blocks._integers import integer_blocks, integer_function
 from attention_theory.looped_transformers.compiler import fleq, subleq
 from attention_theory.looped_transformers.compiler.code import Code
 from attention_theory.looped_transformers.compiler.optimise import optimise as shorten

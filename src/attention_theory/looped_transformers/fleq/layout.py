@@ -1,4 +1,4 @@
-"""Where everything lies in the input of the FLEQ transformer (Figures 5 and 7, Eq. 8): rows by name, columns by kind.
+"""Layout of the input of the FLEQ transformer (Figures 5 and 7, Eq. 8): rows by name, columns by kind.
 
 Columns: scratchpad, memory cells, instructions, counted from 0; a column's address is its number in ±1 bits, least
 significant first. The scratchpad and the rest have separate address rows, zero in the other's columns.
@@ -18,8 +18,8 @@ from attention_theory.looped_transformers.blocks.base import (
     FunctionBlock,
     scratch_columns,
 )
+from attention_theory.looped_transformers.fleq._one_head import HeadSharing, rows_to_copy
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, PointerMove
-from attention_theory.looped_transformers.fleq.one_head import Heads, rows_to_copy
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
@@ -56,12 +56,12 @@ class FleqLayout:
         instructions: int,
         blocks: Sequence[FunctionBlock],
         inverse_temperature: float,
-        heads: Heads = "one",
+        heads: HeadSharing = "one",
         pointers: bool = False,
         pointer_rows: int | None = None,
     ) -> None:
         require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
-        require(inverse_temperature=(inverse_temperature, 1e-6, None), heads=(heads, get_args(Heads)))
+        require(inverse_temperature=(inverse_temperature, 1e-6, None), heads=(heads, get_args(HeadSharing)))
         self.size, self.cells, self.blocks = size, cells, list(blocks)
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
@@ -138,11 +138,11 @@ class FleqLayout:
         self.setting.fill(state, self.rows)
         for block in self.blocks:
             block.fill(state, self.rows, self.setting)
-        self.rows.of(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]
-        self.rows.of(state, "address")[self.scratch :] = self.codes[self.scratch : self.columns]
-        self.rows.of(state, "not scratch")[self.scratch :] = 1
-        self.rows.of(state, "counter")[: self.scratch] = self.codes[self.first_instruction]
-        memory = self.rows.of(state, "memory")
+        self.rows.view(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]
+        self.rows.view(state, "address")[self.scratch :] = self.codes[self.scratch : self.columns]
+        self.rows.view(state, "not scratch")[self.scratch :] = 1
+        self.rows.view(state, "counter")[: self.scratch] = self.codes[self.first_instruction]
+        memory = self.rows.view(state, "memory")
         memory[self.scratch : self.first_instruction, : self.size] = program.memory
         for place, instruction in enumerate(program.code):
             memory[self.first_instruction + place, self.column_rows] = self._column(place, instruction)
@@ -181,18 +181,18 @@ class FleqLayout:
 
     def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:
         """The memory cells of a state."""
-        return self.rows.of(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
+        return self.rows.view(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
 
     def addresses(self, state: Float[Tensor, "... columns rows"]) -> Int[Tensor, "... instructions 3"]:
         """The addresses a, b, c that the instructions hold, as the language counts them; -1 for no number."""
-        codes = self.rows.of(state, "memory")[..., self.first_instruction :, : 3 * self.bits]
+        codes = self.rows.view(state, "memory")[..., self.first_instruction :, : 3 * self.bits]
         finite = torch.isfinite(codes).all(-1, keepdim=True)
         numbers = from_bits(codes.nan_to_num().unflatten(-1, (3, self.bits))) - self.scratch
         return numbers.where(finite, numbers.new_full((), -1))
 
     def counter(self, state: Float[Tensor, "columns rows"]) -> int:
         """The number of the instruction that comes next; -1 where the counter is no instruction's address."""
-        bits = self.rows.of(state, "counter")[0]
+        bits = self.rows.view(state, "counter")[0]
         if not torch.isfinite(bits).all():
             return -1
         number = int(((bits > 0) * 2 ** torch.arange(self.bits, device=bits.device)).sum()) - self.first_instruction

@@ -7,16 +7,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlock, RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
+from attention_theory.looped_transformers.fleq._one_head import HeadSharing, merged_layers
+from attention_theory.looped_transformers.fleq._steps import fleq_layers
 from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, PointerMove
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
-from attention_theory.looped_transformers.fleq.steps import fleq_layers
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
 from attention_theory.validation import Each, require, require_some
@@ -84,7 +84,7 @@ class FleqMachine:
         form: Forms = "correct",
         constant_gate: bool = False,
         cleared: bool = True,
-        heads: Heads = "one",
+        heads: HeadSharing = "one",
         selected: bool = True,
         pointers: bool | None = None,
     ) -> None:
@@ -103,7 +103,7 @@ class FleqMachine:
         )
         self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)
 
-    def _block_layers(self, heads: Heads, selected: bool) -> list[Layer]:
+    def _block_layers(self, heads: HeadSharing, selected: bool) -> list[Layer]:
         """Step 4: all blocks side by side, each on its own rows."""
         if heads == "one":
             copies = self.layout.copies if selected else {}

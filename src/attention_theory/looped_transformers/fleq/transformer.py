@@ -8,11 +8,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
+from attention_theory.looped_transformers.fleq._one_head import HeadSharing
 from attention_theory.looped_transformers.fleq.assembler import Value, assemble, with_inputs
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, standard_blocks
-from attention_theory.looped_transformers.fleq.one_head import Heads
-from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
+from attention_theory.looped_transformers.machine._module import LoopedModule, MachineRun
 
 
 class FleqTransformer(LoopedModule):
@@ -54,7 +54,7 @@ class FleqTransformer(LoopedModule):
         functions: Collection[str] | None = None,
         blocks: Sequence[FunctionBlock] | None = None,
         pointers: bool | None = None,
-        heads: Heads = "one",
+        heads: HeadSharing = "one",
         inverse_temperature: float = 40.0,
         gate: float = 1e3,
         device: torch.device | str | None = None,

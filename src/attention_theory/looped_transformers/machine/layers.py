@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.layers import Rule
-from attention_theory.looped_transformers.machine.module import LayerModule, LoopedModule
+from attention_theory.looped_transformers.machine._module import LayerModule, LoopedModule
 from attention_theory.rows import Combination, Rows
 from attention_theory.validation import refuse_unless, require
 
@@ -41,7 +41,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Unit:
+class _Unit:
     """One hidden unit of eq. (1b): ``relu(inputs + bias)``, added into rows with the weights of ``outputs``."""
 
     name: str
@@ -117,7 +117,7 @@ class Layer:
     rows: Rows
     name: str
     heads: list[Head] = field(default_factory=list)
-    units: list[Unit] = field(default_factory=list)
+    units: list[_Unit] = field(default_factory=list)
     constants: Combination = field(default_factory=dict)
 
     def head(
@@ -139,7 +139,7 @@ class Layer:
 
     def unit(self, name: str, inputs: Combination, outputs: Combination, bias: float = 0.0) -> None:
         """Declare a hidden unit: add ``outputs`` times ``relu(inputs + bias)``, in every column."""
-        self.units.append(Unit(name, inputs, outputs, bias))
+        self.units.append(_Unit(name, inputs, outputs, bias))
 
     def constant(self, outputs: Combination) -> None:
         """Add constants to rows, in every column (``b2``)."""
@@ -212,7 +212,7 @@ class LoopedTransformer:
         return LoopedModule((layer.module() for layer in self.dense), self.rows.size, inverse_temperature, rule)
 
     def same_weights(self, other: "LoopedTransformer") -> bool:
-        """Whether all matrices of two machines are equal bit for bit."""
+        """Test whether all matrices of two machines are equal bit for bit."""
         ours, theirs = list(self._matrices()), list(other._matrices())
         return len(ours) == len(theirs) and all(map(torch.equal, ours, theirs))
 

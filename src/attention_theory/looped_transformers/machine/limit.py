@@ -16,7 +16,7 @@ from attention_theory.validation import ParameterError, require, require_shape
 
 
 @dataclass(frozen=True)
-class LimitPiece:
+class _LimitPiece:
     """The limit near one input.
 
     Attributes:
@@ -36,7 +36,7 @@ def limit_piece(
     state: Float[Tensor, "columns rows"],
     directions: Float[Tensor, "directions columns rows"],
     tolerance: float = 1e-9,
-) -> LimitPiece:
+) -> _LimitPiece:
     """Follow the limit through the layers of (1a) and (1b), on ``state + Σ t directions`` for small ``t``.
 
     Args:
@@ -62,7 +62,7 @@ def limit_piece(
         hidden[0] += layer.b1
         jet = jet + _limit_relu(hidden, tolerance) @ layer.w2.mT
         jet[0] += layer.b2
-    return LimitPiece(jet[0], jet[1:], gap)
+    return _LimitPiece(jet[0], jet[1:], gap)
 
 
 def _limit_weights(

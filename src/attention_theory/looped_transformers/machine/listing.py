@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
-from attention_theory.listings import program_lines
+from attention_theory._listings import program_lines
 
 _Place = TypeVar("_Place")
 

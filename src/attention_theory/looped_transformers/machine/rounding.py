@@ -28,7 +28,7 @@ def correct(layer: Layer, rows: Sequence[int], margin: float = 0.25) -> None:
 
 
 def _digits_of(bits: int, stages: int) -> list[int]:
-    """How many bits each stage takes, the leading ones first: as even as can be, the longer digits last.
+    """Number of bits of each stage, the leading ones first: as even as can be, the longer digits last.
 
     Raises:
         ParameterError: no stage, or more stages than bits.

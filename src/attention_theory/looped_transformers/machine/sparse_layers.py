@@ -96,7 +96,7 @@ class _Head:
 
 
 class _Known:
-    """How much all columns but the scratchpad's attend to each other: it stays as long as their queries and keys do."""
+    """Attention of all columns but the scratchpad's to each other: it stays as long as their queries and keys do."""
 
     def __init__(self, queries: _Array, keys: _Array, scratch: int) -> None:
         self.scratch = scratch
@@ -115,7 +115,7 @@ class _Known:
         return self.weights.argmax(axis=-1) if alone else None
 
     def holds(self, queries: _Array, keys: _Array) -> bool:
-        """Whether they are what they were."""
+        """Test whether they are what they were."""
         scratch = self.scratch
         return np.array_equal(self.queries, queries[:, scratch:]) and np.array_equal(self.keys, keys[:, scratch:])
 
@@ -140,7 +140,7 @@ class _Known:
 
 
 def _alike(rows: _Array, scratch: int) -> bool:
-    """Whether all columns but the scratchpad's hold the same."""
+    """Test whether all columns but the scratchpad's hold the same."""
     return bool((rows[:, scratch + 1 :] == rows[:, scratch : scratch + 1]).all())
 
 

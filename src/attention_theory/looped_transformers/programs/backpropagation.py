@@ -10,7 +10,7 @@ from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
-class Network:
+class SigmoidNetwork:
     """``o = w2 · sigmoid(W1 x + b1) + b2`` with the loss ``(o - y)² / 2``.
 
     Attributes:
@@ -31,30 +31,30 @@ class Network:
     def loss(self, x: Float[Tensor, " d"], y: float) -> Float[Tensor, ""]:
         return (self.output(x) - y) ** 2 / 2
 
-    def gradient(self, x: Float[Tensor, " d"], y: float) -> "Network":
+    def gradient(self, x: Float[Tensor, " d"], y: float) -> "SigmoidNetwork":
         """Algorithm 5: the gradient of the loss, in the shape of a network."""
         a = (self.w1 @ x + self.b1).sigmoid()
         delta2 = self.output(x) - y
         delta1 = a * (1 - a) * self.w2 * delta2
-        return Network(delta1[:, None] * x, delta1, delta2 * a, delta2)
+        return SigmoidNetwork(delta1[:, None] * x, delta1, delta2 * a, delta2)
 
-    def step(self, x: Float[Tensor, " d"], y: float, rate: float) -> "Network":
+    def step(self, x: Float[Tensor, " d"], y: float, lr: float) -> "SigmoidNetwork":
         """One step of gradient descent on one example."""
         gradient = self.gradient(x, y)
-        return Network(
-            self.w1 - rate * gradient.w1,
-            self.b1 - rate * gradient.b1,
-            self.w2 - rate * gradient.w2,
-            self.b2 - rate * gradient.b2,
+        return SigmoidNetwork(
+            self.w1 - lr * gradient.w1,
+            self.b1 - lr * gradient.b1,
+            self.w2 - lr * gradient.w2,
+            self.b2 - lr * gradient.b2,
         )
 
-    def distance(self, other: "Network") -> float:
+    def distance(self, other: "SigmoidNetwork") -> float:
         """The largest difference of any parameter."""
         ours, theirs = (vars(network).values() for network in (self, other))
         return max((mine - its).abs().max().item() for mine, its in zip(ours, theirs, strict=True))
 
     @classmethod
-    def random(cls, hidden: int, d: int, seed: Seed) -> "Network":
+    def random(cls, hidden: int, d: int, seed: Seed) -> "SigmoidNetwork":
         """Standard normal weights.
 
         Raises:
@@ -66,13 +66,13 @@ class Network:
         return cls(*(normal(*shape, seed=source) for shape in shapes))
 
     def train(
-        self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
-    ) -> "list[Network]":
+        self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], lr: float, epochs: int
+    ) -> "list[SigmoidNetwork]":
         """Stochastic gradient descent, point after point, epoch after epoch: the networks on the way."""
         networks = [self]
         for _ in range(epochs):
             for point, label in zip(x, y.tolist(), strict=True):
-                networks.append(networks[-1].step(point, label, rate))
+                networks.append(networks[-1].step(point, label, lr))
         return networks
 
     def mean_loss(self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"]) -> float:

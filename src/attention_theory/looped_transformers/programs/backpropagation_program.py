@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.validation import refuse_unless, require
 
 #: The places where the listing is wrong in print.
@@ -82,10 +82,10 @@ def listing_beside() -> list[tuple[str, str]]:
 
 
 def listing_program(
-    network: Network,
+    network: SigmoidNetwork,
     x: Float[Tensor, "points d"],
     y: Float[Tensor, " points"],
-    rate: float,
+    lr: float,
     epochs: int = 1,
     form: Forms = "correct",
     left_out: Collection[str] = (),
@@ -100,7 +100,7 @@ def listing_program(
         network: at the start.
         x: the points.
         y: their labels.
-        rate: the step size.
+        lr: the step size.
         epochs: passes over the points.
         form: of the places in :data:`PLACES`.
         left_out: instructions whose pointers are not set back, by label (for a control).
@@ -116,7 +116,7 @@ def listing_program(
     for label in left_out:
         text = re.sub(rf"rewind {label}\..*", "", text)
     start = 0.0 if "counters" in printed else 1.0
-    identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
+    identity = lr * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
         "x0": x.mT,
         "y0": y[None],
@@ -124,7 +124,7 @@ def listing_program(
         "b1": network.b1[:, None],
         "w2": network.w2[:, None],
         "b2": network.b2,
-        "eta": rate if "lines 28-35" in printed else identity,
+        "eta": lr if "lines 28-35" in printed else identity,
         **dict.fromkeys(("z", "a", "o", "d2", "d1", "zt", "dt", "s", "s1", "xt", "temp"), 0.0),
         **dict.fromkeys(("gw1", "gb1", "gw2", "gb2", "flag"), 0.0),
         "k": 1.0 if "lines 10-21" in printed else 0.0,
@@ -146,7 +146,7 @@ def _updates(as_printed: bool) -> list[str]:
 
 
 def machine_program(
-    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
+    network: SigmoidNetwork, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], lr: float, epochs: int = 1
 ) -> FleqProgram:
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 
@@ -167,7 +167,7 @@ def machine_program(
         "w2": network.w2[None],
         "b2": network.b2,
         "ones": x.new_ones(1, hidden),
-        "eta": rate,
+        "eta": lr,
         "e": 1.0 - epochs,
         **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),
     }
@@ -195,10 +195,10 @@ def machine_listing(hidden: int, points: int) -> str:
 
 def read_network(
     program: FleqProgram, memory: Float[Tensor, "cells d"], hidden: int | None = None, inputs: int | None = None
-) -> Network:
+) -> SigmoidNetwork:
     """The network in the memory of either program; hidden units and inputs fill the cells unless fewer are given."""
     by_rows = "w1t" in program.addresses
     w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1t" if by_rows else "w1", "b1", "w2", "b2"))
     if by_rows:
         w1, b1, w2 = w1.mT, b1.mT, w2.mT
-    return Network(w1[:hidden, :inputs], b1[:hidden, 0], w2[:hidden, 0], b2[0, 0])
+    return SigmoidNetwork(w1[:hidden, :inputs], b1[:hidden, 0], w2[:hidden, 0], b2[0, 0])

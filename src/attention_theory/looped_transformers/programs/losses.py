@@ -100,18 +100,18 @@ class Loss:
         x: Float[Tensor, "points d"],
         y: Float[Tensor, " points"],
         iterates: Float[Tensor, "iterates d"],
-        rate: float,
+        lr: float,
         slope: float = 1e-7,
     ) -> float:
-        """How far the machine's weights can be from the plain ones, for descent point after point.
+        """Bound on the distance of the machine's weights from the plain ones, for descent point after point.
 
-        An error of w becomes at most max(1, rate curvature |x|² - 1) times as large in a step. The step adds |x| rate
+        An error of w becomes at most max(1, lr curvature |x|² - 1) times as large in a step. The step adds |x| lr
         times the error of f', and the errors of three products, c z²/2 + rounding / c for an entry z.
 
         Args:
             x, y: points and labels.
             iterates: of the plain descent.
-            rate: the step size.
+            lr: the step size.
             slope: c of the product block.
 
         Raises:
@@ -127,12 +127,10 @@ class Loss:
             point, label = x[number % len(x)], y[number % len(x)]
             length, entry = point.norm().item(), abs((w @ point).item())
             first = off(entry + length * bound)
-            step = rate * (
-                abs(self.derivative(w @ point - label).item()) + self.error + self.curvature * length * bound
-            )
-            scaled = rate * (self.error + self.curvature * first) + off(step + rate * self.curvature * first)
+            step = lr * (abs(self.derivative(w @ point - label).item()) + self.error + self.curvature * length * bound)
+            scaled = lr * (self.error + self.curvature * first) + off(step + lr * self.curvature * first)
             placed = math.sqrt(len(point)) * off((step + scaled) * point.abs().max().item())
-            bound = max(1.0, rate * self.curvature * length**2 - 1) * bound + length * scaled + placed
+            bound = max(1.0, lr * self.curvature * length**2 - 1) * bound + length * scaled + placed
         return bound
 
 
@@ -159,7 +157,7 @@ def smooth_huber_sigmoids(terms: int, steepness: float = 2.0) -> SigmoidSum:
 
 
 def smooth_huber_by_rounds(rounds: int, largest: float) -> Derivative:
-    """What the inner loop makes of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
+    """The inner loop's approximation of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
 
     Args:
         rounds: of the loop, at least 1.
@@ -219,7 +217,7 @@ def loss_program(
     w: Float[Tensor, " d"],
     x: Float[Tensor, "points d"],
     y: Float[Tensor, " points"],
-    rate: float,
+    lr: float,
     epochs: int,
     together: bool = False,
     inner: int = 0,
@@ -231,7 +229,7 @@ def loss_program(
 
     Args:
         w, x, y: the start, points and labels.
-        rate: the step size.
+        lr: the step size.
         epochs: passes over the points.
         together: one step a pass, with the sum over all points, in place of one step a point.
         inner: rounds of the inner loop for the smooth Huber loss; 0 takes the function ``slope``.
@@ -244,7 +242,7 @@ def loss_program(
     square = (1 + largest**2) / 2
     points: dict[str, float | Tensor] = {f"x{place}": point[:, None] for place, point in enumerate(x, start=1)}
     labels: dict[str, float | Tensor] = {f"y{place}": float(label) for place, label in enumerate(y, start=1)}
-    variables = {**points, **labels, "w": w[:, None], "eta": rate, "temp": 0.0, "turned": 0.0, "k": 1.0 - epochs}
+    variables = {**points, **labels, "w": w[:, None], "eta": lr, "temp": 0.0, "turned": 0.0, "k": 1.0 - epochs}
     if together:
         variables["g"] = 0.0
     if inner:

@@ -93,7 +93,7 @@ ROUNDING = 1e-14
 def newton_error_bound(
     matrix: Float[Tensor, "... d d"], steps: int, slope: float, height: float = 40.0
 ) -> Float[Tensor, "..."]:
-    """How far the machine's X can be from the exact one after ``steps`` iterations, in the norm.
+    """Bound on the distance of the machine's X from the exact one after ``steps`` iterations, in the norm.
 
     The proof is on the page of Lemma 7. Each entry z of a product is off by at most c z²/2 + rounding / c, and by
     e^(c g² - C) / c if the entries of its operands are at most g. Infinite where nothing is promised.

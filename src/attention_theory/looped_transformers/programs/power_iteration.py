@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.looped_transformers.programs.newton import ROUNDING
 from attention_theory.validation import refuse_unless, require, require_shape
@@ -102,7 +102,8 @@ def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Ten
 
 
 def root_rounds(square: Float[Tensor, ""], error: float = 1e-12) -> int:
-    """How many rounds of Algorithm 11 bring ``sqrt(S) x`` within ``error`` of 1: log_1.5(1/√S) + 2 + log_2 ln(1/error).
+    """Number of rounds of Algorithm 11 that bring ``sqrt(S) x`` within ``error`` of 1: log_1.5(1/√S) + 2 + log_2
+    ln(1/error).
 
     The first term is the plateau, on which x grows by 3/2 a round; the others are the quadratic phase.
 
@@ -138,7 +139,7 @@ def least_length(matrix: Float[Tensor, "... d d"], steps: int) -> Float[Tensor, 
 def power_error_bound(
     matrix: Float[Tensor, "d d"], steps: int, slope: float, root_steps: int | None = None, height: float = 40.0
 ) -> Float[Tensor, ""]:
-    """How far the machine's result can be from Algorithm 4's ``b_T / ||b_T||``, in the norm.
+    """Bound on the distance of the machine's result from Algorithm 4's ``b_T / ||b_T||``, in the norm.
 
     The proof is on the page of Lemma 8. Each entry z of a product is off by at most c z² e^cz / 2 + rounding / c, and
     by e^(c g² - C) / c if the entries of its operands are at most g. Infinite where nothing is promised.

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
-from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import require
 
@@ -22,7 +22,7 @@ def descent(
     w: Float[Tensor, " d"],
     x: Float[Tensor, "points d"],
     y: Float[Tensor, " points"],
-    rate: float,
+    lr: float,
     epochs: int,
     derivative: Derivative = lambda r: r,
     together: bool = False,
@@ -34,19 +34,19 @@ def descent(
     iterates = [w]
     for _ in range(epochs):
         if together:
-            iterates.append(iterates[-1] - rate * derivative(x @ iterates[-1] - y) @ x)
+            iterates.append(iterates[-1] - lr * derivative(x @ iterates[-1] - y) @ x)
             continue
         for point, label in zip(x, y, strict=True):
             now = iterates[-1]
-            iterates.append(now - rate * derivative(now @ point - label) * point)
+            iterates.append(now - lr * derivative(now @ point - label) * point)
     return torch.stack(iterates)
 
 
-def _data(w: Tensor, x: Tensor, y: Tensor, rate: float) -> dict[str, float | Tensor]:
+def _data(w: Tensor, x: Tensor, y: Tensor, lr: float) -> dict[str, float | Tensor]:
     """The variables, the points first and the labels right behind them, each in d columns."""
     points: dict[str, float | Tensor] = {f"x{place}": point[:, None] for place, point in enumerate(x, start=1)}
     labels: dict[str, float | Tensor] = {f"y{place}": float(label) for place, label in enumerate(y, start=1)}
-    return {**points, **labels, "w": w[:, None], "eta": rate, "temp": 0.0, "turned": 0.0}
+    return {**points, **labels, "w": w[:, None], "eta": lr, "temp": 0.0, "turned": 0.0}
 
 
 def _listing(printed: Collection[str]) -> list[str]:
@@ -78,7 +78,7 @@ def sgd_program(
     w: Float[Tensor, " d"],
     x: Float[Tensor, "points d"],
     y: Float[Tensor, " points"],
-    rate: float,
+    lr: float,
     epochs: int,
     form: Forms = "correct",
     resets: bool = True,
@@ -92,7 +92,7 @@ def sgd_program(
         w: the weights at the start.
         x: the points.
         y: their labels.
-        rate: the step size.
+        lr: the step size.
         epochs: passes over the points.
         form: of the places in :data:`_PLACES`.
         resets: ``False`` leaves out what sets the pointers back (for a control).
@@ -105,14 +105,14 @@ def sgd_program(
     points, size = x.shape
     start = 0.0 if "counters" in printed else 1.0
     lines = [line for line in _listing(printed) if resets or not line.startswith("rewind")]
-    variables: dict[str, float | Tensor] = {"x0": x.mT, "y0": y[None], "w": w[:, None], "eta": rate}
+    variables: dict[str, float | Tensor] = {"x0": x.mT, "y0": y[None], "w": w[:, None], "eta": lr}
     variables |= {"temp": 0.0, "turned": 0.0}
     counters = {"j": start - points, "from": start - points, "k": start - epochs}
     return assemble("\n".join(lines), {**variables, **counters}, size, {"x0": points, "y0": points})
 
 
 def unrolled_program(
-    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
+    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], lr: float, epochs: int
 ) -> FleqProgram:
     """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3.
 
@@ -131,4 +131,4 @@ def unrolled_program(
             "w = sub(w, temp)",
         ]
     lines += ["k = add(k, one)", "if k <= 0 goto epoch", "halt"]
-    return assemble("\n".join(lines), {**_data(w, x, y, rate), "k": 1.0 - epochs}, x.shape[1])
+    return assemble("\n".join(lines), {**_data(w, x, y, lr), "k": 1.0 - epochs}, x.shape[1])

@@ -92,7 +92,7 @@ def conformance(
 
 
 def _spoilt(run: SubleqRun) -> bool:
-    """Whether a program has halted with other integers in the reserved cells."""
+    """Test whether a program has halted with other integers in the reserved cells."""
     return run.halted and bool(len(run)) and run.memories[-1, : len(RESERVED)].tolist() != list(RESERVED)
 
 

@@ -65,7 +65,8 @@ def least_inverse_temperature(
 
 
 def inverse_temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
-    """Where the noise of a look-up, multiplied by adders of ``bits`` bits, reaches the correction's margin of 1/4.
+    """The inverse temperature at which the noise of a look-up, multiplied by adders of ``bits`` bits, reaches the
+    correction's margin of 1/4.
 
     A bit that is read is wrong by about ``2 L exp(-2 λ)``, adders multiply it by ``2 * 2**(adders N)`` at most, and
     ``2 * 2**(adders N) 2 L exp(-2 λ) = 1/4`` gives ``λ = (adders N ln 2 + ln(16 L)) / 2``.
@@ -180,5 +181,5 @@ def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: f
         right = torch.equal(machine.memory(state, source), memory) and machine.counter(state, source) == counter
         if not right:
             return _Followed(cycle, off)
-        off = max(off, (machine.rows.of(state, "memory")[cells, 0] - memory).abs().max().item())
+        off = max(off, (machine.rows.view(state, "memory")[cells, 0] - memory).abs().max().item())
     return _Followed(None, off)

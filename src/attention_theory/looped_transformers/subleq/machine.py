@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.looped_transformers.forms import Forms, printed_places
+from attention_theory.looped_transformers._forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.access import GATE
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import LoopedTransformer
+from attention_theory.looped_transformers.subleq._layers import subleq_layers
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
-from attention_theory.looped_transformers.subleq.layers import subleq_layers
 from attention_theory.validation import ParameterError, refuse_unless, require
 
 Depth = Literal[4, 5, 6, 7, 8, 9, 10]
@@ -113,18 +113,18 @@ class SubleqMachine(LoopedTransformer):
         columns, cells, rows = self.columns(source), len(source.memory), self.rows
         codes = position_codes(columns, self.address_bits, self.device).to(self.dtype)
         state = torch.zeros(columns, rows.size, dtype=self.dtype, device=self.device)
-        rows.of(state, "encoding")[1:] = codes[1:]
-        rows.of(state, "indicator")[: self.scratch] = 1
+        rows.view(state, "encoding")[1:] = codes[1:]
+        rows.view(state, "indicator")[: self.scratch] = 1
         if "idle" in rows.blocks:
-            rows.of(state, "idle")[self.scratch :] = 1
+            rows.view(state, "idle")[self.scratch :] = 1
         memory = torch.tensor(source.memory, device=self.device)
         stored = memory[:, None].to(self.dtype) if self.real else to_bits(memory, self.bits, self.dtype)
-        rows.of(state, "memory")[self.scratch : self.scratch + cells] = stored
+        rows.view(state, "memory")[self.scratch : self.scratch + cells] = stored
         first = self.scratch + cells
         offsets = torch.tensor([self.scratch, self.scratch, first], device=self.device)
         shifted = torch.tensor(source.code, device=self.device) + offsets
-        rows.of(state, "command")[first:] = codes[shifted].flatten(1)
-        rows.of(state, "counter")[0] = codes[first]
+        rows.view(state, "command")[first:] = codes[shifted].flatten(1)
+        rows.view(state, "counter")[0] = codes[first]
         return state
 
     def _load_all(self, sources: Sequence[SubleqProgram]) -> Float[Tensor, "programs columns rows"]:
@@ -142,11 +142,11 @@ class SubleqMachine(LoopedTransformer):
 
     def counter(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "..."]:
         """The number of the instruction to come."""
-        code = self.rows.of(state, "counter")[..., 0, :]
+        code = self.rows.view(state, "counter")[..., 0, :]
         return from_bits(code) - self.scratch - len(source.memory)
 
     def memory(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "... cells"]:
         """The integers in the memory; where they are real rows, the nearest ones."""
         cells = slice(self.scratch, self.scratch + len(source.memory))
-        stored = self.rows.of(state, "memory")[..., cells, :]
+        stored = self.rows.view(state, "memory")[..., cells, :]
         return stored[..., 0].round().long() if self.real else from_bits(stored, signed=True)

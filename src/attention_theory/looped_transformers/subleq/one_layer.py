@@ -32,7 +32,7 @@ ROLES = (("a", False), ("a", True), ("b", False), ("b", True))
 PENDING = 0
 
 #: The addresses of a command: the instruction's b, the operands of the next in the order of :data:`ROLES`, its place.
-ADDRESSES = len(ROLES) + 2
+_ADDRESSES = len(ROLES) + 2
 
 
 class OneLayerMachine(SubleqMachine):
@@ -80,26 +80,26 @@ class OneLayerMachine(SubleqMachine):
         rows, cells, end = self.rows, len(source.memory), len(source.code)
         codes = position_codes(source.columns(), self.address_bits, self.device).to(self.dtype)
         state = torch.zeros(self.columns(source), rows.size, dtype=self.dtype, device=self.device)
-        own = rows.of(state, "encoding").unflatten(-1, (len(ROLES) + 1, self.address_bits))
+        own = rows.view(state, "encoding").unflatten(-1, (len(ROLES) + 1, self.address_bits))
         integers = to_bits(torch.tensor((source.memory[0], *source.memory), device=self.device), self.bits, self.dtype)
         for role, (operand, jumps) in enumerate(ROLES):
             columns = self.cells(role, cells)
             own[columns, role] = codes[1 : 1 + cells]
-            rows.of(state, "operand")[columns] = _sign(operand == "b")
-            rows.of(state, "branch")[columns] = _sign(jumps)
-            rows.of(state, "memory")[columns] = _sign(operand == "b") * integers[1:]
-            rows.of(state, "memory")[role] = _sign(operand == "b") * integers[0]
-            rows.of(state, "pending")[role, role] = 1
+            rows.view(state, "operand")[columns] = _sign(operand == "b")
+            rows.view(state, "branch")[columns] = _sign(jumps)
+            rows.view(state, "memory")[columns] = _sign(operand == "b") * integers[1:]
+            rows.view(state, "memory")[role] = _sign(operand == "b") * integers[0]
+            rows.view(state, "pending")[role, role] = 1
         first = self.cells(len(ROLES), cells).start
         places = [PENDING, *range(1 + cells, 1 + cells + end)]
         own[first:, -1] = codes[[*places, *places[1:]], :]
-        rows.of(state, "branch")[first:] = torch.tensor([[-1.0]] * (1 + end) + [[1.0]] * end)
-        rows.of(state, "following")[first:] = codes[torch.tensor(self.commands(source))].flatten(1)
-        rows.of(state, "instruction")[first:] = 1
+        rows.view(state, "branch")[first:] = torch.tensor([[-1.0]] * (1 + end) + [[1.0]] * end)
+        rows.view(state, "following")[first:] = codes[torch.tensor(self.commands(source))].flatten(1)
+        rows.view(state, "instruction")[first:] = 1
         # At the start the content of cell 0 is pending.
         operands = [_address(cell, 0) for cell in source.code[0][:2] for _ in range(2)]
-        rows.of(state, "command")[: self.scratch] = codes[[1, *operands, PENDING], :].flatten()
-        rows.of(state, "flag")[: self.scratch] = -1
+        rows.view(state, "command")[: self.scratch] = codes[[1, *operands, PENDING], :].flatten()
+        rows.view(state, "flag")[: self.scratch] = -1
         return state
 
     def cells(self, role: int, count: int) -> slice:
@@ -116,18 +116,18 @@ class OneLayerMachine(SubleqMachine):
     def counter(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "..."]:
         """The number of the instruction to come."""
         cells, length = len(source.memory), self.address_bits
-        place = from_bits(self.rows.of(state, "command")[..., 0, -length:])
+        place = from_bits(self.rows.view(state, "command")[..., 0, -length:])
         done = (place - cells).clamp(0, len(source.code))  # 0 at the start
-        jumps = (self.rows.of(state, "flag")[..., 0, 0] > 0) & (done > 0)
+        jumps = (self.rows.view(state, "flag")[..., 0, 0] > 0) & (done > 0)
         column = self.cells(len(ROLES), cells).start + done + jumps * len(source.code)
-        places = from_bits(self.rows.of(state, "following")[..., -length:])
+        places = from_bits(self.rows.view(state, "following")[..., -length:])
         return places.gather(-1, column[..., None])[..., 0] - 1 - cells
 
     def memory(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "... cells"]:
         """The integers in the memory, with the pending result in its place."""
         cells, last = len(source.memory), len(ROLES) - 1
-        stored = self.rows.of(state, "memory")
-        address = from_bits(self.rows.of(state, "command")[..., 0, : self.address_bits])
+        stored = self.rows.view(state, "memory")
+        address = from_bits(self.rows.view(state, "command")[..., 0, : self.address_bits])
         is_pending = address[..., None] == torch.arange(1, 1 + cells, device=state.device)
         pending = from_bits(stored[..., last, :], signed=True)[..., None]
         return torch.where(is_pending, pending, from_bits(stored[..., self.cells(last, cells), :], signed=True))
@@ -151,8 +151,8 @@ def _sign(positive: bool) -> float:
 
 def _layer(length: int, bits: int) -> Layer:
     rows = Rows(
-        command=ADDRESSES * length,  # of the scratchpad
-        following=ADDRESSES * length,  # of instructions
+        command=_ADDRESSES * length,  # of the scratchpad
+        following=_ADDRESSES * length,  # of instructions
         encoding=(len(ROLES) + 1) * length,  # a part for each role, and one for instructions
         memory=bits,
         buffer=bits,
@@ -180,7 +180,7 @@ def _head(layer: Layer, length: int) -> None:
     """
     rows = layer.rows
     codes = [rows["encoding"][part * length : (part + 1) * length] for part in range(len(ROLES) + 1)]
-    written, *asked = [rows["command"][part * length : (part + 1) * length] for part in range(ADDRESSES)]
+    written, *asked = [rows["command"][part * length : (part + 1) * length] for part in range(_ADDRESSES)]
     nothing = position_codes(1, length)[PENDING].tolist()
     keys, queries = list[Combination](), list[Combination]()
     for pending, code, pointer in zip(rows["pending"], codes, asked, strict=False):

@@ -52,7 +52,7 @@ class SubleqRunner:
         self._live = [row for name, block in rows.blocks.items() if name not in kept for row in block]
         self._columns = slice(1, 1 + len(self.program.memory))
         self._scratchpad: _Array = self._loaded[:, 0, self._live].numpy().copy()
-        self._cells: _Array = rows.of(self._loaded, "memory")[:, self._columns].numpy().copy()
+        self._cells: _Array = rows.view(self._loaded, "memory")[:, self._columns].numpy().copy()
         write = machine.writing_layer
         self._layers = [
             ([_Read(head, self, inverse_temperature) for head in layer.heads], _Units(layer, self._live))
@@ -85,7 +85,7 @@ class SubleqRunner:
         """The whole states, as the dense layers have them."""
         state = self._loaded.clone()
         state[:, 0, self._live] = torch.from_numpy(self._scratchpad)
-        self.machine.rows.of(state, "memory")[:, self._columns] = torch.from_numpy(self._cells)
+        self.machine.rows.view(state, "memory")[:, self._columns] = torch.from_numpy(self._cells)
         return state
 
     @property
@@ -98,7 +98,7 @@ class SubleqRunner:
 
     def fixed(self, name: str) -> _Array:
         """The rows of a block in the columns after the scratchpad, as loaded: (programs, columns - 1, block)."""
-        return self.machine.rows.of(self._loaded, name)[:, 1:].numpy()
+        return self.machine.rows.view(self._loaded, name)[:, 1:].numpy()
 
     def encodings(self, matrix: Float[Tensor, "k rows"]) -> _Array:
         """``matrix`` times the encoding and idle rows of the columns after the scratchpad: (columns - 1, k)."""

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.layers import Rule
+from attention_theory.looped_transformers.machine._module import LoopedModule, MachineRun
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
 from attention_theory.looped_transformers.subleq.assembler import assemble
 from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
@@ -17,7 +17,7 @@ from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachin
 from attention_theory.validation import refuse_unless, require
 
 #: The numbers of layers that machines have.
-Layers = Depth | Literal[1]
+_Layers = Depth | Literal[1]
 
 
 class SubleqTransformer(LoopedModule):
@@ -55,7 +55,7 @@ class SubleqTransformer(LoopedModule):
         self,
         program: SubleqProgram,
         bits: int = 8,
-        num_layers: Layers = 10,
+        num_layers: _Layers = 10,
         *,
         real: bool = False,
         num_tokens: int | None = None,
@@ -83,7 +83,7 @@ class SubleqTransformer(LoopedModule):
         self._restore(layer.module() for layer in self.machine.dense)
 
     @classmethod
-    def compile(cls, program: str | SubleqProgram, bits: int = 8, num_layers: Layers = 10, **options: Any) -> Self:  # type: ignore[override]
+    def compile(cls, program: str | SubleqProgram, bits: int = 8, num_layers: _Layers = 10, **options: Any) -> Self:  # type: ignore[override]
         """Make the transformer of a program, or of its text, in the language of :func:`.subleq.assembler.assemble`.
 
         It takes the place of ``Module.compile``; ``torch.compile`` works as for every module.

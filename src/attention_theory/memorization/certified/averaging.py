@@ -99,7 +99,7 @@ def _assumption_1_is_not_enough() -> Control:
 
 
 def _layer_at_units(tokens: int) -> Float[Tensor, "tokens_plus_1 tokens_plus_1"]:
-    """What the averaging layer makes of n tokens and a query that are unit vectors: a row of coefficients each.
+    """The averaging layer's output on n tokens and a query that are unit vectors: a row of coefficients each.
 
     With keys and queries 0 the layer is linear in the tokens and the query, so that these are its coefficients.
     """

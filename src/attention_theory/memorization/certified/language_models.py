@@ -17,8 +17,8 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, Outcome, certify
 from attention_theory.certificates.balls import Ball, flint, softmax
 from attention_theory.certificates.certificate import Clock, Counterexample, name_of
-from attention_theory.memorization.language import LanguageModel
-from attention_theory.memorization.transformer import Affine, Layer, Norm, cast
+from attention_theory.memorization.language import PretrainedModel
+from attention_theory.memorization.transformer import Affine, Norm, TransformerLayer, cast
 from attention_theory.validation import refuse_unless, require
 
 _BITS = 256
@@ -26,9 +26,9 @@ _Matrix = Any  # of balls
 
 
 def certify_independent(
-    model: LanguageModel, texts: Int[Tensor, "texts tokens"], depths: Sequence[int] = (1,)
+    model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depths: Sequence[int] = (1,)
 ) -> dict[int, Certificate]:
-    """Whether after so many layers the queries of all texts are independent, and the tokens of each text.
+    """Ask whether after so many layers the queries of all texts are independent, and the tokens of each text.
 
     The control gives the first text twice.
 
@@ -58,15 +58,15 @@ def certify_independent(
 
 
 def _difference(
-    model: LanguageModel, texts: Int[Tensor, "texts tokens"], depth: int, values: Counterexample
+    model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depth: int, values: Counterexample
 ) -> tuple[str, bool]:
     queries = cast(model, torch.float64).queries(texts[[values["first"] - 1, values["second"] - 1]], depth)
     apart = queries.diff(dim=0).abs().max().item()
     return f"their queries differ by {apart:.3g}", apart == 0.0
 
 
-def certify_queries(model: LanguageModel, texts: Int[Tensor, "texts tokens"], depth: int) -> Answer:
-    """Whether after ``depth`` layers the queries of all texts are independent.
+def certify_queries(model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depth: int) -> Answer:
+    """Ask whether after ``depth`` layers the queries of all texts are independent.
 
     Raises:
         ParameterError: no layer, or more than the model has.
@@ -79,13 +79,13 @@ def certify_queries(model: LanguageModel, texts: Int[Tensor, "texts tokens"], de
     return _independent_queries(model, texts, rows)
 
 
-def enclosed_contexts(model: LanguageModel, texts: Int[Tensor, "texts tokens"], depth: int) -> list[_Matrix]:
+def enclosed_contexts(model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depth: int) -> list[_Matrix]:
     """The tokens of each text after ``depth`` layers, as balls that contain them."""
     *_, last = _states(model, texts, depth)
     return last
 
 
-def _states(model: LanguageModel, texts: Int[Tensor, "texts tokens"], depth: int) -> Iterator[list[_Matrix]]:
+def _states(model: PretrainedModel, texts: Int[Tensor, "texts tokens"], depth: int) -> Iterator[list[_Matrix]]:
     states = _with_bits(lambda: [_embedded(model, text) for text in texts])
     yield states
     for layer in model.layers[:depth]:
@@ -93,7 +93,7 @@ def _states(model: LanguageModel, texts: Int[Tensor, "texts tokens"], depth: int
         yield states
 
 
-def _after(layer: Layer, states: list[_Matrix], causal: bool) -> list[_Matrix]:
+def _after(layer: TransformerLayer, states: list[_Matrix], causal: bool) -> list[_Matrix]:
     enclosed = _Layer(layer)
     return [enclosed(state, causal) for state in states]
 
@@ -106,7 +106,7 @@ def _with_bits(compute: Callable[[], Any]) -> Any:
         flint.ctx.prec = before
 
 
-def _independent_queries(model: LanguageModel, texts: Tensor, states: list[_Matrix]) -> Answer:
+def _independent_queries(model: PretrainedModel, texts: Tensor, states: list[_Matrix]) -> Answer:
     clock, at = Clock(), model.query_position
     rows = [state.table()[at] for state in states]
     point: Counterexample | None = None
@@ -140,7 +140,7 @@ def _gram_determinant(rows: _Matrix) -> Ball:
     return (matrix * matrix.transpose()).det()
 
 
-def _embedded(model: LanguageModel, text: Tensor) -> _Matrix:
+def _embedded(model: PretrainedModel, text: Tensor) -> _Matrix:
     rows = _matrix(model.words[text]) + _matrix(model.positions[: len(text)])
     if model.segments is not None:
         ends = text == model.separator
@@ -152,7 +152,7 @@ def _embedded(model: LanguageModel, text: Tensor) -> _Matrix:
 class _Layer:
     """A layer on the tokens of one text."""
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: TransformerLayer) -> None:
         self.layer = layer
         names = ("query", "key", "value", "output", "up", "down")
         self.maps = {name: _Affine(part) for name in names if (part := getattr(layer, name)) is not None}

@@ -16,7 +16,7 @@ from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import Term, z3
 from attention_theory.memorization.attention import (
     Examples,
-    Heads,
+    KeyQueryHeads,
     Readout,
     features,
     matrix_form,
@@ -104,7 +104,7 @@ def _solved(heads: int, width: int, outputs: int, values: int) -> Readout:
 def _meets_labels(
     readout: Readout, heads: int, values: int, shift: Callable[[Tensor, Tensor], Tensor] | None = None
 ) -> Answer:
-    """Whether ``W_D^T (W_O^T p + e)`` is the label where the sum of the heads' values is what ``shift`` requires.
+    """Test whether ``W_D^T (W_O^T p + e)`` is the label where the sum of the heads' values is what ``shift`` requires.
 
     Args:
         shift: from labels and queries to the sum that is required; without it there is no skip connection and no query.
@@ -186,7 +186,7 @@ def certify_skip_layer() -> Certificate:
     )
 
 
-def _drawn_layer() -> tuple[Heads, Examples]:
+def _drawn_layer() -> tuple[KeyQueryHeads, Examples]:
     return random_heads(_HEADS, _WIDTH, _WIDTH, 0), sample_examples(3, _TOKENS, _WIDTH, shared=False, seed=1)
 
 

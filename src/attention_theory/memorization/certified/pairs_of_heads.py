@@ -22,7 +22,7 @@ _Matrix = Any
 
 
 def certify_labels(examples: Examples, labels: Float[Tensor, " examples"], built: HeadsForLabels) -> Certificate:
-    """Whether some real query weights near the built ones meet all labels exactly.
+    """Ask whether some real query weights near the built ones meet all labels exactly.
 
     The control requires another label of the first example, next to the same weights.
     """
@@ -62,7 +62,7 @@ class _Layer:
         self.moves = queries * _matrix(built.duals).transpose()
 
     def meets(self, labels: Float[Tensor, " examples"], radius: float) -> Answer:
-        """Whether a point of the box meets the labels; none does where the ball of an output excludes its label."""
+        """Test whether a point of the box meets the labels; none does where the ball of an output excludes it."""
         clock, before = Clock(), flint.ctx.prec
         flint.ctx.prec = 128
         try:

@@ -12,7 +12,7 @@ from attention_theory.certificates import Answer, Certificate, Control, algebra,
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import Term, z3
-from attention_theory.memorization.attention import Examples, Heads, features, random_heads
+from attention_theory.memorization.attention import Examples, KeyQueryHeads, features, random_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.general_position import (
     capacity_in_general_position,
@@ -64,12 +64,12 @@ def certify_rank_bound(heads: int, tokens: int) -> Certificate:
     )
 
 
-def _heads_with(logits: Float[Tensor, "heads tokens"], one: Examples) -> Heads:
+def _heads_with(logits: Float[Tensor, "heads tokens"], one: Examples) -> KeyQueryHeads:
     """Heads that have these logits at an example whose tokens are independent."""
     context, query = one.contexts[0], one.queries[0]
     carried = torch.linalg.pinv(context) @ logits.mT
     queries = torch.einsum("d,kh->hdk", query / query.square().sum(), carried)
-    return Heads(torch.eye(one.width, dtype=torch.float64).expand_as(queries), queries)
+    return KeyQueryHeads(torch.eye(one.width, dtype=torch.float64).expand_as(queries), queries)
 
 
 def _weights_of(values: Counterexample, names: Sequence[str], tokens: int) -> Float[Tensor, "heads tokens"]:
@@ -168,7 +168,7 @@ def certify_narrow_contexts(heads: int, tokens: int, width: int, count: int) -> 
 
 
 def _in_general_position(examples: Examples) -> Answer:
-    """Whether every ``width`` of the tokens and queries are independent, by their determinants."""
+    """Test whether every ``width`` of the tokens and queries are independent, by their determinants."""
     vectors = torch.cat([examples.context_of_each.flatten(0, 1), examples.queries])
     subsets = torch.combinations(torch.arange(len(vectors)), vectors.shape[1])
 
@@ -185,7 +185,7 @@ def _is_softmax(weights: Sequence[Term]) -> Term:
 
 
 def _same_averages(examples: Examples, entries: range, softmax: bool = False) -> Answer:
-    """Whether two heads' averages of the tokens agree in some entries, for all weights that sum to 1.
+    """Test whether two heads' averages of the tokens agree in some entries, for all weights that sum to 1.
 
     Args:
         softmax: for those alone that softmax can give, which are above 0.

@@ -57,7 +57,7 @@ def certify_fold(tokens: int, width: int) -> Certificate:
 
 
 def _sees_the_same(constant: int, tokens: int, form: Form) -> Answer:
-    """Whether a unit sees the same number before and after folding."""
+    """Test whether a unit sees the same number before and after folding."""
     names = _inputs(constant, tokens)
     weights = sympy.symbols(_weights(names))
     inputs, bias = sympy.symbols(names), sympy.Symbol("b")

@@ -156,7 +156,9 @@ def certify_key_width(heads: int = 3, width: int = 12) -> Certificate:
 
 
 def _gains_up_to_n(heads: int, tokens: int, width: int, head_width: int, shared: bool) -> bool:
-    """Whether one more key gives more labels exactly where ``d_h < n - 1``; true outside ``n < d`` and ``d_h < d``."""
+    """Test whether one more key gives more labels exactly where ``d_h < n - 1``; true outside ``n < d`` and ``d_h <
+    d``.
+    """
     if tokens >= width or head_width >= width:
         return True
     before, after = (dimension_count(heads, tokens, width, keys, shared) for keys in (head_width, head_width + 1))

@@ -70,7 +70,7 @@ def _vectors(batch: Batch) -> Int[Tensor, "members 3 2"]:
 
 
 def _every_set(measure: Callable[[Tensor], int], words: str, largest_only: bool = False) -> Answer:
-    """Whether a measure of three vectors is their Kruskal rank, or only says right whether that is 2."""
+    """Test whether a measure of three vectors is their Kruskal rank, or only says right whether that is 2."""
 
     def holds(batch: Batch) -> Bool[Tensor, " members"]:
         vectors = _vectors(batch)
@@ -114,7 +114,7 @@ def certify_block_triangle(most: int = 3) -> Certificate:
 
 
 def _minor_is_product(first: int, second: int) -> Answer:
-    """Whether ``det [[A, C], [0, B]] = det A det B``."""
+    """Test whether ``det [[A, C], [0, B]] = det A det B``."""
 
     def block(name: str, rows: int, columns: int) -> sympy.Matrix:
         return sympy.Matrix(rows, columns, lambda row, column: sympy.Symbol(f"{name}_{row + 1}{column + 1}"))

@@ -5,18 +5,24 @@ import numpy as np
 import pytest
 import torch
 
-from attention_theory.data.token_files import Corpus, Tokens
+from attention_theory.data.token_files import Corpus, _Tokens
 from attention_theory.hyper_attention.language import pretraining
+from attention_theory.hyper_attention.language._stacked import StackedModels
 from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_1, LanguageModel
-from attention_theory.hyper_attention.language.pretraining import Course, Training, bigram_loss, pretrain, unigram_loss
-from attention_theory.hyper_attention.language.stacked import StackedModels
+from attention_theory.hyper_attention.language.pretraining import (
+    Course,
+    Training,
+    _pretrain,
+    bigram_loss,
+    unigram_loss,
+)
 from attention_theory.randomness import generator
 
 SMALL = Training(
-    steps=60, batch=8, window=8, rate=1e-2, warm_up=6, micro_batch=8, evaluate_every=20, validation_windows=10
+    steps=60, batch=8, window=8, lr=1e-2, warm_up=6, micro_batch=8, evaluate_every=20, validation_windows=10
 )
 #: Every token tells the next: 0, 1, 2, 3, 4, 0, ...
-TOKENS = Tokens([np.arange(400, dtype=np.uint16) % 5], 5)
+TOKENS = _Tokens([np.arange(400, dtype=np.uint16) % 5], 5)
 CYCLE = Corpus(TOKENS, TOKENS, "a cycle of five tokens")
 
 
@@ -25,7 +31,7 @@ def models(name: str = "Self-Attention", seeds: tuple[int, ...] = (0,)) -> list[
 
 
 def pretrain_kind(some: list[LanguageModel], corpus: Corpus, training: Training, seeds: list[int]) -> list[Course]:
-    (courses,) = pretrain([some], corpus, training, seeds)
+    (courses,) = _pretrain([some], corpus, training, seeds)
     return courses
 
 
@@ -52,7 +58,7 @@ def test_micro_batches_change_nothing_but_rounding_and_seeds_repeat() -> None:
 
 def test_kinds_and_seeds_trained_side_by_side_are_those_trained_alone() -> None:
     names, brief = [*BASELINES, *TABLE_1], dataclasses.replace(SMALL, steps=20)
-    together = pretrain([models(name, (0, 1)) for name in names], CYCLE, brief, [0, 1])
+    together = _pretrain([models(name, (0, 1)) for name in names], CYCLE, brief, [0, 1])
     for name, courses in zip(names, together, strict=True):
         for seed, ours in enumerate(courses):
             (alone,) = pretrain_kind(models(name, (seed,)), CYCLE, brief, [seed])
@@ -100,11 +106,11 @@ def test_a_step_is_that_of_adamw_on_a_clipped_gradient() -> None:
 
 
 def test_counted_tables() -> None:
-    tokens = Tokens([np.array([0, 1, 0, 1, 0, 2], dtype=np.uint16)], 3)
+    tokens = _Tokens([np.array([0, 1, 0, 1, 0, 2], dtype=np.uint16)], 3)
     corpus = Corpus(tokens, tokens, "six tokens")
     # 0 was followed by 1, 1, 2 and 1 by 0, 0, each with a share of one more for every token
     share = [3 / 6, 3 / 5, 3 / 6, 3 / 5, 2 / 6]
-    assert bigram_loss(corpus, share=1.0) == pytest.approx(-sum(map(math.log, share)) / 5)
+    assert bigram_loss(corpus, pseudo_count=1.0) == pytest.approx(-sum(map(math.log, share)) / 5)
 
 
 def test_schedule_rises_then_falls_to_a_tenth() -> None:

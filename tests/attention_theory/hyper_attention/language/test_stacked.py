@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from attention_theory.hyper_attention.language._stacked import StackedModels
 from attention_theory.hyper_attention.language.language_model import (
     BASELINES,
     TABLE_1,
@@ -8,7 +9,6 @@ from attention_theory.hyper_attention.language.language_model import (
     TABLE_2,
     LanguageModel,
 )
-from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.randomness import generator, normal
 
 EVERY = {**BASELINES, **TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}

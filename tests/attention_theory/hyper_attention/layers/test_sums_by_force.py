@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from attention_theory.hyper_attention.layers._window_attention import window_attention
 from attention_theory.hyper_attention.layers.linear_hyper_attention import aggregate_tuples, linear_hyper_attention
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, rows_without_tuple
 from attention_theory.hyper_attention.layers.taylor_features import approximate_pair_attention
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
-from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.randomness import generator, normal
 
 STANDS: dict[Sum, Callable[[int, int], bool]] = {

@@ -76,9 +76,9 @@ def test_the_definition_of_a_step_agrees_with_the_simulator() -> None:
         assert run_and_compare(machine, 3, choices) == ("the right configurations of 2 steps", False)
         tokens = machine.layer.run(prompts.write(3, choices)[None], 10)[:, -4:]
         letters = [[inputs.ring.value(entry, choices) for entry in cell] for cell in following.letters]
-        assert machine.rows.of(tokens, "letter")[0].tolist() == letters
+        assert machine.rows.view(tokens, "letter")[0].tolist() == letters
         states = [[inputs.ring.value(entry, choices) for entry in cell] for cell in following.heads]
-        assert machine.rows.of(tokens, "state")[0].tolist() == states
+        assert machine.rows.view(tokens, "state")[0].tolist() == states
 
 
 def reached(part: Tensor) -> list[list[int]]:
@@ -119,7 +119,7 @@ class Forgetful(CompactMachine):
         starts = rest[1] if len(rest) > 1 else options.get("starts", torch.zeros_like(places))
         machine = torch.arange(len(words))
         here = (words[machine, places] == 1) & (tables[machine, starts, 1, 1] == 1)
-        self.rows.of(prompt, "head")[here] = 0
+        self.rows.view(prompt, "head")[here] = 0
         return prompt
 
 

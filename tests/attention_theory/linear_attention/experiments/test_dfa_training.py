@@ -7,7 +7,7 @@ from attention_theory.linear_attention.experiments.dfa_training import DecoderTr
 
 FORM = StringForm(4, 1, 1)
 SIZE = DecoderSize(FORM.vocabulary, 16, 2, 1)
-EASY = DecoderTraining(batch=8, rate=0.01)
+EASY = DecoderTraining(batch=8, lr=0.01)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
@@ -43,7 +43,7 @@ def test_too_few_strings_reach_nothing() -> None:
 
 
 def test_what_gets_nowhere_is_given_up() -> None:
-    idle = DecoderTraining(batch=64, rate=1e-7, patience=1000)
+    idle = DecoderTraining(batch=64, lr=1e-7, patience=1000)
     (reached,) = idle.one_pass(FORM, SIZE, 10**9, [0])
     assert reached.examples is None
 

@@ -11,7 +11,7 @@ from attention_theory.randomness import generator, normal
 def test_one_step_is_adam_on_the_data_itself() -> None:
     tokens, labels = normal(40, 3, 2, seed=0), normal(40, 2, seed=1)
     start = random_heads(2, 2, seed=2, models=(3,))
-    trained = train_heads(statistics(tokens, labels), start, steps=5, rate=0.05)
+    trained = train_heads(statistics(tokens, labels), start, steps=5, lr=0.05)
     for i in range(3):
         model = [start.values[i].clone().requires_grad_(), start.queries[i].clone().requires_grad_()]
         optimizer = torch.optim.Adam(model, lr=0.05)
@@ -29,11 +29,11 @@ def test_one_step_is_adam_on_the_data_itself() -> None:
 def test_a_model_keeps_its_number_of_heads() -> None:
     tokens, teacher = normal(40, 3, 2, seed=0), random_heads(1, 2, seed=3)
     data, start = statistics(tokens, mhla(teacher, tokens)), start_heads([1, 3, 2], 2, 0.5, seed=5)
-    trained = train_heads(data, start, steps=50, rate=0.05)
+    trained = train_heads(data, start, steps=50, lr=0.05)
     for heads in (start, trained.heads):
         used = (heads.values.flatten(2).norm(dim=2) > 0) & (heads.queries.flatten(2).norm(dim=2) > 0)
         assert used.tolist() == [[True, False, False], [True, True, True], [True, True, False]]
-    by_itself = train_heads(data, Heads(start.values[:1, :1], start.queries[:1, :1]), steps=50, rate=0.05)
+    by_itself = train_heads(data, Heads(start.values[:1, :1], start.queries[:1, :1]), steps=50, lr=0.05)
     assert torch.allclose(by_itself.losses, trained.losses[:1], rtol=1e-9)
 
 
@@ -41,7 +41,7 @@ def test_a_model_keeps_its_number_of_heads() -> None:
 def test_losses_are_recorded_fifty_times_or_at_every_step(steps: int, marks: list[int]) -> None:
     tokens, labels = normal(20, 3, 2, seed=0), normal(20, 2, seed=1)
     data, start = statistics(tokens, labels), random_heads(1, 2, seed=2, models=(2,))
-    trained = train_heads(data, start, steps, rate=0.05)
+    trained = train_heads(data, start, steps, lr=0.05)
     assert trained.steps == marks
     assert trained.history.shape == (len(marks), 2)
     first = (mhla(Heads(start.values[0], start.queries[0]), tokens) - labels).square().sum() / 20

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
+from attention_theory.linear_attention.experiments._moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.one_layer_students import students_start
 from attention_theory.linear_attention.experiments.run_data import batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
@@ -15,7 +15,7 @@ from attention_theory.training import Parameters, train_many
 def test_means_of_moments_are_those_of_the_features(width: int, dtype: torch.dtype) -> None:
     tokens = Tasks.draw(width, 6, 50, [0, 1]).tokens.to(dtype)
     rows = torch.tensor([[4, 0, 5], [1, 1, 2]])
-    found = SequenceMoments(tokens).of(rows)
+    found = SequenceMoments(tokens).means(rows)
     for run in range(2):
         features = certificate_features(tokens[run, rows[run]], is_causal=True).flatten(0, 1)
         torch.testing.assert_close(found[run], features.mT @ features / len(features))
@@ -33,7 +33,7 @@ def test_the_way_back_is_that_of_automatic_differentiation(decay: float) -> None
     def loss(models: Parameters, step: int) -> torch.Tensor:
         head_matrices = models["values"].flatten(-2).mT @ models["queries"].flatten(-2)
         gap = coefficients(head_matrices).unflatten(0, (2, 2))[..., 0, :] - target
-        return (gap @ moments.of(batches[min(step, 24)]) * gap).sum(dim=-1).flatten()
+        return (gap @ moments.means(batches[min(step, 24)]) * gap).sum(dim=-1).flatten()
 
     begin = {"values": start.values.flatten(0, 1), "queries": start.queries.flatten(0, 1)}
     literal = train_many(loss, begin, 25, 0.01, weight_decay=decay, record_every=1)

@@ -32,8 +32,8 @@ def test_a_machine_may_start_in_any_state() -> None:
 def test_what_is_no_letter_reads_as_none() -> None:
     universal = CompactMachine(2, 2, 1, 1)
     token = torch.zeros(1, 1, universal.width)
-    universal.rows.of(token, "letter")[...] = 1
-    universal.rows.of(token, "state")[..., 0] = -1
+    universal.rows.view(token, "letter")[...] = 1
+    universal.rows.view(token, "state")[..., 0] = -1
     assert (universal.read(token).letters.item(), universal.read(token).states.item()) == (-1, -1)
 
 

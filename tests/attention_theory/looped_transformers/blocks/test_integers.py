@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from attention_theory.looped_transformers.blocks._integers import FUNCTIONS, integer_blocks
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.integers import FUNCTIONS, integer_blocks
 from attention_theory.looped_transformers.compiler.code import OPERATORS, wrap
 
 

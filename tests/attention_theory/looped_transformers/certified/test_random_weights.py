@@ -87,7 +87,7 @@ def sums(layer: Layer) -> Tensor:
     """What the adder makes of all pairs of numbers."""
     numbers = to_bits(torch.arange(16), 4)
     pairs = torch.cat([numbers.repeat_interleave(16, 0), numbers.repeat(16, 1)], dim=1)
-    return layer.rows.of(layer.dense.feed_forward(torch.nn.functional.pad(pairs, (0, 4))), "sum")
+    return layer.rows.view(layer.dense.feed_forward(torch.nn.functional.pad(pairs, (0, 4))), "sum")
 
 
 def moved_pointers(machine: FleqMachine) -> Tensor:
@@ -95,9 +95,9 @@ def moved_pointers(machine: FleqMachine) -> Tensor:
     rows, draws = machine.layout.rows, torch.Generator().manual_seed(0)
     state = torch.zeros(200, rows.size, dtype=torch.float64)
     for name in ("function", "to target", "pointers"):
-        block = rows.of(state, name)
+        block = rows.view(state, name)
         block[:] = torch.randint(0, 2, block.shape, generator=draws) * 2.0 - 1
-    return rows.of(layer_of(machine, "3").feed_forward(state), "pointers")
+    return rows.view(layer_of(machine, "3").feed_forward(state), "pointers")
 
 
 MACHINES = {

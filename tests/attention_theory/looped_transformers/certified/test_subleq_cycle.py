@@ -43,7 +43,7 @@ def test_the_columns_are_those_of_a_loaded_program() -> None:
         after = state_of(machine, now.after, words)
         assert machine.memory(machine.cycle(loaded, 1.0, "hardmax"), source).tolist() == run.memories[0].tolist()
         assert torch.equal(machine.cycle(loaded, 1.0, "hardmax")[columns], after)
-        assert torch.equal(machine.rows.of(after, "counter")[0], position_codes(8, 3)[5 + int(run.counters[0])])
+        assert torch.equal(machine.rows.view(after, "counter")[0], position_codes(8, 3)[5 + int(run.counters[0])])
 
 
 def test_the_code_is_right_where_the_assumptions_hold() -> None:

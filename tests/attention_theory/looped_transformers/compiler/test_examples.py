@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import attention_theory as at
-from attention_theory.looped_transformers.blocks.integers import integer_blocks
+from attention_theory.looped_transformers.blocks._integers import integer_blocks
 from attention_theory.looped_transformers.compiler import examples
 from attention_theory.looped_transformers.compiler.program import Target
 from attention_theory.looped_transformers.fleq.language import interpret

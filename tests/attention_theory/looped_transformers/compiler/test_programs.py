@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import python_programs as python
-from attention_theory.looped_transformers.blocks.integers import integer_blocks
+from attention_theory.looped_transformers.blocks._integers import integer_blocks
 from attention_theory.looped_transformers.compiler.code import interpret
 from attention_theory.looped_transformers.compiler.program import CompiledProgram, Target
 from attention_theory.looped_transformers.compiler.program import compile as compiled

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attention_theory.looped_transformers.blocks.integers import integer_blocks
+from attention_theory.looped_transformers.blocks._integers import integer_blocks
 from attention_theory.looped_transformers.compiler import fleq, subleq
 from attention_theory.looped_transformers.compiler.code import (
     OPERATORS,

@@ -28,7 +28,7 @@ def test_every_column_has_an_address_of_its_own() -> None:
 def test_an_instruction_lies_in_its_column_field_by_field() -> None:
     one = layout()
     state = one.pack(program(one, 2, 0, 1))
-    column = one.rows.of(state, "memory")[one.first_instruction][: len(one.instruction_rows)]
+    column = one.rows.view(state, "memory")[one.first_instruction][: len(one.instruction_rows)]
     fields = dict(zip(_FIELDS, column.split([len(one.rows[name]) for name in _FIELDS]), strict=True))
     assert torch.equal(fields["to b"], one.codes[one.scratch + 2])
     assert torch.equal(fields["to target"], one.codes[one.first_instruction + 2])
@@ -42,11 +42,11 @@ def test_a_state_gives_memory_and_counter_back() -> None:
     state = one.pack(packed)
     assert torch.equal(one.memory(state), packed.memory)
     assert one.counter(state) == 0
-    one.rows.of(state, "counter")[0] = one.codes[one.first_instruction + 2]
+    one.rows.view(state, "counter")[0] = one.codes[one.first_instruction + 2]
     assert one.counter(state) == 2
-    one.rows.of(state, "counter")[0, one.codes[one.first_instruction + 2] < 0] = 0.0
+    one.rows.view(state, "counter")[0, one.codes[one.first_instruction + 2] < 0] = 0.0
     assert one.counter(state) == 2, "a bit that is not above zero is none"
-    one.rows.of(state, "counter")[0] = one.codes[0]
+    one.rows.view(state, "counter")[0] = one.codes[0]
     assert one.counter(state) == -1
 
 
@@ -54,7 +54,7 @@ def test_a_state_gives_the_addresses_back_that_the_program_has() -> None:
     one = layout()
     state = one.pack(program(one, 0, 0, 2))
     assert one.addresses(state).tolist() == [[1, 2, 3]] * 3
-    one.rows.of(state, "memory")[one.first_instruction + 1, 0] = torch.nan
+    one.rows.view(state, "memory")[one.first_instruction + 1, 0] = torch.nan
     assert one.addresses(state).tolist() == [[1, 2, 3], [-1, -1, -1], [1, 2, 3]]
 
 

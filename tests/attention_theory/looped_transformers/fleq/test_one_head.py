@@ -4,12 +4,12 @@ import torch
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq._one_head import rows_to_copy
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
-from attention_theory.looped_transformers.fleq.one_head import rows_to_copy
-from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.looped_transformers.programs.power_iteration import power_program
@@ -23,7 +23,7 @@ PROGRAMS = {
     "Lemma 7": newton_program(MATRIX, 3),
     "Lemma 8": power_program(MATRIX + MATRIX.mT, 4),
     "Lemma 23": unrolled_program(torch.zeros(4, dtype=torch.float64), X, Y, 0.1, 2),
-    "Lemma 9": machine_program(Network.random(4, 4, 1), X[:1], Y[:1], 0.2, 1),
+    "Lemma 9": machine_program(SigmoidNetwork.random(4, 4, 1), X[:1], Y[:1], 0.2, 1),
 }
 
 

@@ -32,7 +32,7 @@ def test_only_the_addresses_that_are_meant_change(fields: str, heads: str) -> No
     assert result.deviation < 1e-11
     start, layout = machine.layout.pack(built), machine.layout
     state = machine.cycle(start)
-    off = (layout.rows.of(state, "memory") - layout.rows.of(start, "memory")).abs()[layout.scratch :]
+    off = (layout.rows.view(state, "memory") - layout.rows.view(start, "memory")).abs()[layout.scratch :]
     assert off.gt(1e-30).any(-1).nonzero().flatten().tolist() == [layout.cells + 3]  # the instruction 'step'
     assert set(off[layout.cells + 3].tolist()) == {0.0, 2.0}  # whole bits, exactly
 

@@ -57,7 +57,7 @@ def test_clearing_is_exact() -> None:
 def test_hardmax_shares_ties_evenly() -> None:
     rows, layer = example()
     state = torch.zeros(3, rows.size, dtype=torch.float64)
-    rows.of(state, "code")[:] = torch.tensor([[1.0, 1, 1], [1, 1, 1], [-1, 1, 1]])
-    rows.of(state, "data")[:, 0] = torch.tensor([2.0, 4.0, 8.0])
+    rows.view(state, "code")[:] = torch.tensor([[1.0, 1, 1], [1, 1, 1], [-1, 1, 1]])
+    rows.view(state, "data")[:, 0] = torch.tensor([2.0, 4.0, 8.0])
     attended = layer.dense.attend(state, 1.0, "hardmax")
-    assert rows.of(attended, "copy")[:, 0].tolist() == [3.0, 3.0, 8.0]
+    assert rows.view(attended, "copy")[:, 0].tolist() == [3.0, 3.0, 8.0]

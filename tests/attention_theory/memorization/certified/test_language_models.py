@@ -9,11 +9,11 @@ from attention_theory.memorization.certified.language_models import (
     certify_queries,
     enclosed_contexts,
 )
-from attention_theory.memorization.language import LanguageModel, random_language_model
+from attention_theory.memorization.language import PretrainedModel, random_language_model
 from attention_theory.memorization.transformer import cast
 
 
-def small(kind: Literal["bert", "gpt2"], depth: int = 2) -> tuple[LanguageModel, torch.Tensor]:
+def small(kind: Literal["bert", "gpt2"], depth: int = 2) -> tuple[PretrainedModel, torch.Tensor]:
     model = random_language_model(kind, 40, 6, 12, 3, seed=0, depth=depth)
     texts = torch.randint(2, 40, (5, 6), generator=torch.Generator().manual_seed(1))
     texts[:, 0], texts[:, 3] = 0, 1

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attention_theory.memorization.attention import Heads
+from attention_theory.memorization.attention import KeyQueryHeads
 from attention_theory.memorization.certified.pairs_of_heads import certify_labels
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads
@@ -32,7 +32,7 @@ def test_no_exact_weights_are_next_to_weights_that_miss_a_label() -> None:
     assert certify_labels(examples, wrong, built).outcome == "refuted"
     queries = built.heads.queries.clone()
     queries[2, 0] += 1e-3
-    moved = replace(built, heads=Heads(built.heads.keys, queries))
+    moved = replace(built, heads=KeyQueryHeads(built.heads.keys, queries))
     assert certify_labels(examples, labels, moved).outcome != "proved"
 
 

@@ -18,7 +18,7 @@ from attention_theory.rows import Combination, Rows
 
 #: ``one``: the blocks share their heads, and one head reads the operands. ``several``: as in the proof of Theorem 2,
 #: where every block has its own and three heads read.
-Heads = Literal["one", "several"]
+HeadSharing = Literal["one", "several"]
 
 
 @dataclass(frozen=True)

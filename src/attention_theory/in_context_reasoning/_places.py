@@ -105,7 +105,7 @@ class Places:
 
     @staticmethod
     def is_abreast(values: Float[Tensor, "... rows features"]) -> bool:
-        """Whether there are so many models that sums are taken with the models on the last axis of all."""
+        """Test whether there are so many models that sums are taken with the models on the last axis of all."""
         return values.shape[:-2].numel() >= _ABREAST and values.dtype == torch.float32 and values.device.type == "cpu"
 
     def read(self, lookup: Float[Tensor, "... rows codes"]) -> Float[Tensor, "... all_rows length"]:
@@ -142,7 +142,7 @@ class Places:
         return self.by_set(self._like(sums, values), self.codes)
 
     def by_set(self, values: Float[Tensor, "... all_rows features"], rows: int | None = None) -> Tensor:
-        """What was looked up, with the models of all sets in front and the sentences of one, or so many rows, below."""
+        """Values found, with the models of all sets in front and the sentences of one, or that many rows, below."""
         return values.reshape(-1, rows or self.count, values.shape[-1]) if self.sets else values
 
     def _stacked(self, values: Float[Tensor, "... _ columns"], rows: int) -> Float[Tensor, "models all_rows columns"]:
@@ -196,12 +196,12 @@ def _models_last(values: Float[Tensor, "models rows columns"]) -> Float[Tensor, 
 
 
 def _bounds(groups: Int[Tensor, "..."], count: int) -> Int[Tensor, " bounds"]:
-    """Where each of ``count`` groups begins among the sorted ones, and the end of the last."""
+    """Starts of each of ``count`` groups among the sorted ones, and the end of the last."""
     return _starts(torch.bincount(groups.flatten(), minlength=count))
 
 
 def _starts(counts: Int[Tensor, "..."]) -> Int[Tensor, " bounds"]:
-    """Where each of several groups begins that have so many each, and the end of the last."""
+    """Starts of each of several groups that have so many each, and the end of the last."""
     return pad(counts.flatten().cumsum(0), (1, 0))
 
 

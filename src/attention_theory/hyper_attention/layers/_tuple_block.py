@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attention_theory.attention_block import AttentionBlock
+from attention_theory._attention_block import AttentionBlock
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, rows_without_tuple
 from attention_theory.validation import ParameterError, refuse_unless, require
 

@@ -26,5 +26,5 @@ def subnormals_as_zero() -> Iterator[None]:
 
 
 def _are_zero() -> bool:
-    """Whether this thread is in that mode."""
+    """Test whether this thread is in that mode."""
     return sys.float_info.min / 2 == 0.0

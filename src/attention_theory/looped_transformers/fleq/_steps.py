@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from attention_theory.looped_transformers.blocks.base import CLOSED
+from attention_theory.looped_transformers.fleq._pointer_blocks import change_pointers, keep_signs
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.pointer_blocks import change_pointers, keep_signs
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.rows import Combination, combine, moves

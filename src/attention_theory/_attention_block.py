@@ -70,7 +70,7 @@ class AttentionBlock(nn.Module):
             require_shape(attn_mask=(attn_mask, (*sequences, x.shape[-2], x.shape[-2])))
         is_causal = self.is_causal if is_causal is None else is_causal
         refuse_unless(is_causal or self.reach is None, "is_causal must be True or None with a window, got False")
-        return self._mix(x, hidden_from(key_padding_mask, attn_mask), is_causal, need_weights)
+        return self._mix(x, _hidden_from(key_padding_mask, attn_mask), is_causal, need_weights)
 
     def _mix(
         self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, is_causal: bool, need_weights: bool
@@ -140,7 +140,7 @@ def count_visible(
     return count.expand(*count.shape[:-1], marked.shape[-1])
 
 
-def hidden_from(
+def _hidden_from(
     key_padding_mask: Tensor | None, attn_mask: Tensor | None = None
 ) -> Bool[Tensor, "... #queries tokens"] | None:
     """Both masks as one: true at ``[i, j]`` where query ``i`` may not see token ``j``.

@@ -137,12 +137,12 @@ def _weigh(stack: Stack, scores: Float[Tensor, "rows models scores"], sizes: Ten
     return powers / (powers * sizes).sum(dim=-1, keepdim=True)
 
 
-def _pull_back(stack: Stack, weights: Tensor, slope: Tensor, sizes: Tensor) -> Float[Tensor, "rows models"]:
+def _pull_back(stack: Stack, weights: Tensor, gradient: Tensor, sizes: Tensor) -> Float[Tensor, "rows models"]:
     """The gradient in λ from that in the weights of all words of a score."""
     units = weights.new_tensor(_UNITS)
     if stack.architecture.attention == "softmax":
         mean = (weights * sizes) @ units
-        return (slope * weights * (units - mean[..., None])).sum(dim=-1)
+        return (gradient * weights * (units - mean[..., None])).sum(dim=-1)
     if stack.architecture.attention == "relu":
-        slope = slope * weights.sign()
-    return slope @ units
+        gradient = gradient * weights.sign()
+    return gradient @ units

@@ -38,7 +38,7 @@ class SequenceMoments:
             kept, self._place = _triangle(self._size, tokens.device)
             self._entries = self._entries.index_select(1, kept)
 
-    def of(self, rows: Int[Tensor, "runs batch"]) -> Float[Tensor, "runs psi psi"]:
+    def means(self, rows: Int[Tensor, "runs batch"]) -> Float[Tensor, "runs psi psi"]:
         """The means over some sequences of each run."""
         places = rows + self.sequences * torch.arange(self.runs, device=rows.device)[:, None]
         return self._unfolded(embedding_bag(places, self._entries, mode="mean"))
@@ -54,7 +54,7 @@ def train_by_moments(
     target: Float[Tensor, "runs one psi"],
     moments: SequenceMoments,
     batches: Int[Tensor, "steps runs batch"],
-    rate: float | Float[Tensor, "runs kinds"],
+    lr: float | Float[Tensor, "runs kinds"],
     weight_decay: float = 0.0,
 ) -> tuple[Heads, Float[Tensor, "steps runs kinds"]]:
     """Train students by Adam at a constant rate: the students at the end, and their error before each step.
@@ -64,7 +64,7 @@ def train_by_moments(
         target: the coefficients p* of the teacher of each run.
         moments: those of the sequences of each run, in the type and on the device of ``start``.
         batches: which sequences of each run a step sees.
-        rate: the learning rate, one for all or one for each student.
+        lr: the learning rate, one for all or one for each student.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
     """
     runs, kinds, heads, _, width = start.values.shape
@@ -80,12 +80,12 @@ def train_by_moments(
     of_matrix = torch.empty_like(matrix)
     by_run = (runs, kinds, -1)
     history = values.new_empty(len(batches), runs, kinds)
-    rates = rate.flatten() if isinstance(rate, Tensor) else rate
+    rates = lr.flatten() if isinstance(lr, Tensor) else lr
     of_all = [(Adam(one, rates, weight_decay), to) for one, to in ((values, of_values.mT), (queries, of_queries))]
     for step, rows in enumerate(batches):
         torch.bmm(values.mT, queries, out=matrix)
         torch.mm(matrix.flatten(1), fold, out=gap).sub_(wanted)
-        torch.bmm(gap.view(by_run), moments.of(rows), out=pull.view(by_run))
+        torch.bmm(gap.view(by_run), moments.means(rows), out=pull.view(by_run))
         torch.sum((gap * pull).view(by_run), dim=-1, out=history[step])
         torch.mm(pull, back, out=of_matrix.flatten(1))
         torch.bmm(of_matrix, queries.mT, out=of_values)

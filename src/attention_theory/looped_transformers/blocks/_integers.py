@@ -50,7 +50,7 @@ def integer_blocks(bits: int) -> list[FunctionBlock]:
 
 
 def integer_function(name: str, bits: int) -> Callable[[Any, Any], Any]:
-    """What a block computes, of integers or of tensors of them."""
+    """The function that a block computes, of integers or of tensors of them."""
     function, half = FUNCTIONS[name], 2 ** (bits - 1)
     return function if name in _COMPARISONS else lambda a, b: (function(a, b) + half) % (2 * half) - half
 
@@ -125,7 +125,7 @@ class _IntegerBlock(FunctionBlock):
         return {f"{self.name} {row}": 1 for row in ("here", "second", "x", "y", *self.own)}
 
     def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
-        rows.of(state, f"{self.name} here")[..., 2 * setting.size, :] = 1
+        rows.view(state, f"{self.name} here")[..., 2 * setting.size, :] = 1
 
     def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         rows, data = layer.rows, layer.rows[self.name][0]
