@@ -6,6 +6,7 @@ they are expressions of sympy that stand for numbers: by :func:`trace` the code 
 decides by the numbers. An operation that is not known here is refused and never guessed.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -55,9 +56,15 @@ class Terms(Tensor):
         terms.entries, terms.numbers, terms.named = array, numbers, named or {}
         return terms
 
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Put entries in place, as code does that fills an empty tensor."""
+        self.entries[place] = _entries(value, self.named)
+
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         name, keywords = func.overloadpacket.__name__, kwargs or {}
+        if name in _COMPARISONS:
+            return torch.from_numpy(np.array(_COMPARISONS[name](*map(_constants, args)), dtype=bool))
         terms = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Terms)]
         traced, named = all(term.numbers is not None for term in terms), terms[0].named
         refuse_unless(
@@ -174,6 +181,17 @@ def _entries(value: Any, named: Mapping[float, Entry] | None = None) -> Any:
     return _number(value, named or {}) if isinstance(value, float) else value
 
 
+def _constants(value: Any) -> Any:
+    """Numbers to compare: the numbers that a tensor stands for, or entries, which must be constants."""
+    if not isinstance(value, Terms):
+        return value
+    if value.numbers is not None:
+        return value.numbers.numpy()
+    varies = any(getattr(entry, "is_ground", True) is False for entry in value.entries.flat)
+    refuse_unless(not varies, "code must not compare entries that vary")
+    return _each(lambda entry: Fraction(str(getattr(entry, "LC", entry))))(value.entries)
+
+
 def _number(number: float, named: Mapping[float, Entry]) -> Entry:
     exact = Fraction(number)
     whole = exact.denominator == 1
@@ -255,5 +273,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_softmax": _softmax,
     "linalg_vector_norm": _norm,
 }
+#: Comparisons, which make truth values of numbers.
+_COMPARISONS = {"le": operator.le}
 #: Operations whose value is a decision of the code, or a constant: they stay numbers.
 _DECISIONS = {"_local_scalar_dense", "eq", "full_like"}
