@@ -29,7 +29,7 @@ def certify_product_entry(count: int) -> Certificate:
     """
     require(count=(count, 1, None))
     e, mean, u, epsilon, entry = z3.Reals("E M u epsilon A")
-    given = [0 < e, 0 < mean, 0 < epsilon, entry * (1 + epsilon / 8 * (1 + mean)) == e]
+    given = [e > 0, mean > 0, epsilon > 0, entry * (1 + epsilon / 8 * (1 + mean)) == e]
     bounds = [1 + u <= e, e <= 1 + u + u * u, u * u <= epsilon, e * (1 + mean) <= 8]
 
     def run(values: Counterexample) -> tuple[str, bool]:
