@@ -215,8 +215,8 @@ slopes = [math.log(mean_spread(far, group) / mean_spread(near, group)) / math.lo
 # %% [markdown]
 # ## How we checked
 # For random matrices, we compare the two forms of Eq. (1), and exact gradients with central differences. We compare Eq.
-# (2) with the loss averaged over both possible labels. For Remark 2.3, a computer algebra system proves $d\ge2N$ for all
-# codes of up to three words.
+# (2) with the loss averaged over both possible labels. For Remark 2.3, a computer algebra system proves $d\ge2N$
+# for all codes of up to three words.
 
 # %%
 draw = generator(seeds[4])

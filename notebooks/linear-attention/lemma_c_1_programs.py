@@ -321,8 +321,8 @@ show.figure(
 #
 # ## How we checked
 #
-# We compare heads and programs on random tables and walks, on all functions of two letters, and on all small graphs. As controls, we use
-# the functions of a different table, and leave out the head for the position.
+# We compare heads and programs on random tables and walks, on all functions of two letters, and on all small graphs. As
+# controls, we use the functions of a different table, and leave out the head for the position.
 
 # %%
 claim = Claim("linear-attention/lemma-c-1")

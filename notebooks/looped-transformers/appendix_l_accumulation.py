@@ -315,8 +315,8 @@ spectral = torch.linalg.matrix_norm(single @ copied, 2) / torch.linalg.matrix_no
 # %% [markdown]
 # ## How we checked
 # Each product must stay within the error law of [Lemma 14](lemma_14_product.ipynb), and the distance after $T$ products
-# within $T$ times this law. With norm 1.5 it must not, unless we allow a factor of $1.5^{T-1}$. For the corrected choice
-# of $c$ and $C$, solvers prove the bound for every $\epsilon$ and all scores.
+# within $T$ times this law. With norm 1.5 it must not, unless we allow a factor of $1.5^{T-1}$. For the corrected
+# choice of $c$ and $C$, solvers prove the bound for every $\epsilon$ and all scores.
 
 # %%
 claim = Claim("looped-transformers/appendix-l-multiplication")

@@ -312,8 +312,8 @@ show.table(
 # %% [markdown]
 # ## How we checked
 # We compare the counter, all pointers and the weights with an interpreter and with plain descent. At a temperature of
-# 5, at $c=10^{-2}$, or if the pointers are not reset, the weights must be wrong. A computer algebra system proves for two
-# points and two passes that the program and plain descent leave the same weights, whatever the data.
+# 5, at $c=10^{-2}$, or if the pointers are not reset, the weights must be wrong. A computer algebra system proves for
+# two points and two passes that the program and plain descent leave the same weights, whatever the data.
 
 # %%
 claim = Claim("looped-transformers/algorithm-13")

@@ -298,8 +298,8 @@ first_error = compare(hotter.run(program, 1), reference).deviation / with_produc
 # In every cycle, the counter must equal the interpreter's, and the memory must be what the instruction makes of the
 # previous memory, up to the error of its block. We also run the dense matrices without shortcuts, and count layers,
 # heads and rows for several sizes. A solver verifies a whole cycle with a hard maximum for $d=2$, for all programs,
-# data and results of blocks, and then what the blocks for products, sums and differences compute. Our controls are a low temperature and a gate smaller than the data. Finally, we put
-# back each of the two misprints of the proof.
+# data and results of blocks, and then what the blocks for products, sums and differences compute. Our controls are a
+# low temperature and a gate smaller than the data. Finally, we put back each of the two misprints of the proof.
 
 # %%
 limit = 2 * len(reference.counters)

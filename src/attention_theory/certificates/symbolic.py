@@ -17,12 +17,14 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from attention_theory.certificates.certificate import (
+    LIMIT,
     Answer,
-    Clock,
     Counterexample,
+    Found,
     decided,
     name_of,
     needs,
+    within_limit,
 )
 from attention_theory.validation import refuse_unless
 
@@ -125,18 +127,21 @@ def entries(tensor: Tensor) -> np.ndarray:
     return array
 
 
-def equal(left: Tensor, right: Tensor, words: str) -> Answer:
+def equal(left: Tensor, right: Tensor, words: str, seconds: float = LIMIT) -> Answer:
     """Whether two tensors of polynomials are equal, entry by entry, for all values of their variables.
 
     A counterexample has small whole numbers.
     """
-    clock = Clock()
     pairs = list(zip(_entries(left).reshape(-1), _entries(right).reshape(-1), strict=True))
-    wrong = next((one - other for one, other in pairs if one - other != 0), None)
     listed = "\n".join(f"{one} = {other}" for one, other in pairs)
     question = f"{words}\n{len(pairs)} identities of polynomials\n{listed}"
-    point = None if wrong is None else _nonzero(wrong)
-    return Answer(question, decided(point), name_of("sympy"), clock.seconds, point)
+
+    def settle() -> Found:
+        wrong = next((one - other for one, other in pairs if one - other != 0), None)
+        point = None if wrong is None else _nonzero(wrong)
+        return decided(point), point
+
+    return within_limit(settle, question, name_of("sympy"), seconds)
 
 
 def _nonzero(polynomial: Entry) -> Counterexample:

@@ -1,6 +1,7 @@
 """Small machines and programs on every input: automata in heads and in strings, lookups, walks, and cells of a tape."""
 
 from itertools import product
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -14,7 +15,7 @@ from attention_theory.linear_attention.machines.automaton_executor import Automa
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
 from attention_theory.linear_attention.machines.example_programs import walk_program
 from attention_theory.linear_attention.machines.programs import POSITION, Lookup, LookupProgram, Token
-from attention_theory.linear_attention.machines.tape_program import Cell, cells_of, new_tape
+from attention_theory.linear_attention.machines.tape_program import BRANCH_FAULTS, Cell, cells_of, new_tape
 from attention_theory.linear_attention.machines.turing import MOVES, simulate
 from attention_theory.validation import Form, require
 
@@ -200,7 +201,7 @@ class _Watched(Tensor):
 
     read: set[tuple[int, int]]
 
-    def __getitem__(self, place: tuple[int, int]) -> Tensor:
+    def __getitem__(self, place: Any) -> Tensor:
         self.read.add(place)
         return self.as_subclass(Tensor)[place]
 
@@ -231,7 +232,7 @@ def certify_branches(states: int, letters: int, window: int = 5) -> Certificate:
         before, after = (cells_of(run.letters[t], run.states[t], states) for t in (0, 1))
         watched = table.as_subclass(_Watched)
         watched.read = set()
-        found = new_tape(watched, before, form, ("no branch for other cells",))
+        found = new_tape(watched, before, form, BRANCH_FAULTS[-1:])
         return found if watched.read <= {rule} else [], after
 
     def ask(form: Form) -> Answer:

@@ -149,7 +149,8 @@ def _product(machine: FleqMachine) -> _Product:
         symbolic.equal(scores, wanted, "the scores of B's columns: c z, C, and 0"),
         symbolic.equal(values, scale * kept, "the values for the Gram matrix"),
     ]
-    return _Product(*(Fraction(str(number)) for number in numbers), answers)
+    exact = [Fraction(str(number)) for number in numbers]
+    return _Product(exact[0], exact[1], exact[2], answers)
 
 
 def _ask_scale(product: _Product, size: int, scores: int = 1) -> Answer:

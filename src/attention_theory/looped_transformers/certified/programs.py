@@ -1,6 +1,6 @@
 """Programs for matrices in the exact interpreter of FLEQ, on all matrices: Newton's iteration and descent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -27,7 +27,7 @@ def certify_newton_program(size: int, most: int = 12) -> Certificate:
         ParameterError: size or most below 1.
     """
     require(size=(size, 1, None), most=(most, 1, None))
-    shapes = {"a": (size, size), "x": (size, size), "y": (size, size), "e": 1, "t": 1}
+    shapes: dict[str, int | Sequence[int]] = {"a": (size, size), "x": (size, size), "y": (size, size), "e": 1, "t": 1}
 
     def is_counted(batch: exhaust.Batch) -> Tensor:
         programs = [newton_program(torch.eye(size, dtype=torch.float64), rounds) for rounds in batch["T"].tolist()]
@@ -106,7 +106,8 @@ def certify_descent_program(points: int, epochs: int, size: int = 2) -> Certific
 def _weights(form: Forms, epochs: int, given: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
     """The weights in memory when the program halts, and those of descent."""
     w, x, y, (rate,) = given["w"], given["x"], given["y"], given["e"]
-    program = sgd_program(*(torch.zeros(part.shape, dtype=torch.float64) for part in (w, x, y)), 1.0, epochs, form)
+    empty = [torch.zeros(part.shape, dtype=torch.float64) for part in (w, x, y)]
+    program = sgd_program(empty[0], empty[1], empty[2], 1.0, epochs, form)
     filled = {"w": w[:, None], "x0": x.mT, "y0": y[None], "eta": given["e"][None]}
     run = interpret(replace(program, memory=_filled(program, filled)))
     return program.variable(run.memory, "w")[:, 0], descent(w, x, y, rate, epochs)[-1]
