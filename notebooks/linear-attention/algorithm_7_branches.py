@@ -15,6 +15,7 @@
 # three cells of the old one? We can, if we do not forget the cells far from the head.
 
 # %%
+from attention_theory.linear_attention.certified.small_machines import certify_branches
 from attention_theory.linear_attention.machines.tape_program import (
     BRANCH_FAULTS,
     COPY_FAULTS,
@@ -216,8 +217,8 @@ show.figure(
 #
 # ## How we checked
 #
-# We require that the corrected form is right everywhere. The paper's version, and each of its errors alone, must
-# fail.
+# We require that the corrected form is right everywhere, and for two states and two letters we try every case. The
+# paper's version, and each of its errors alone, must fail.
 
 # %%
 claim = Claim("linear-attention/algorithm-7")
@@ -228,6 +229,7 @@ claim.printed.equal("branches as printed, configurations right", right["as print
 for fault in slips:
     claim.misprint.equal(f"only this slip: {fault}, configurations right", right[fault], configurations)
 claim.printed.equal(f"only this: {missing}, configurations right", right[missing], configurations)
+claim.certified("two states, two letters: every table, tape, state and place", certify_branches(2, 2))
 claim.verdict()
 
 # %%

@@ -21,7 +21,7 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.certified.small_machines import certify_lookups
+from attention_theory.linear_attention.certified.small_machines import certify_lookups, certify_walks
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
 from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
@@ -321,8 +321,8 @@ show.figure(
 #
 # ## How we checked
 #
-# We compare heads and programs on random tables and walks, and on all functions of two letters. As controls, we use
-# the functions of a different table, and leave out the head for the position.
+# We compare heads and programs on random tables and walks, on all functions of two letters, and on all small graphs. As
+# controls, we use the functions of a different table, and leave out the head for the position.
 
 # %%
 claim = Claim("linear-attention/lemma-c-1")
@@ -346,6 +346,7 @@ claim.equal("walks executed token by token", exact, walks)
 claim.equal("heads: three lookups and the position", len(walk.heads()), 4)
 claim.equal("largest entry of any token", history.abs().max(), 1)
 claim.control.equal("walks executed without the head for line 5", exact_bare, walks)
+claim.certified("every graph of three nodes and two labels, 10 steps", certify_walks(3, 2, 10))
 claim.verdict()
 
 # %% [markdown]

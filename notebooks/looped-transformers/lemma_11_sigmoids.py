@@ -18,6 +18,7 @@
 import torch
 
 from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead, OwnColumns
+from attention_theory.looped_transformers.certified.sigmoids import certify_one_head
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
@@ -296,7 +297,7 @@ in_fresh_row = (sums - total).abs().max()
 # %% [markdown]
 # ## How we checked
 # We compare sums with their definition. Each repair must be necessary: the sign of the bias, the count of the columns,
-# the zero column, a fresh row for the sum.
+# the zero column, a fresh row for the sum. A solver proves the bound of Lemma 12 for all $x$ and $C$.
 
 # %%
 claim = Claim("looped-transformers/lemma-11")
@@ -322,6 +323,7 @@ claim.true("errors within (d-1) exp(u-C) for all C", within)
 claim.at_most("with the zero column, the proof's weights: error", off, 1e-12, of="proof")
 claim.printed.at_most("the proof's weights, without the zero column: largest error", off_printed, 1e-12, of="proof")
 claim.control.at_most("C = 5: largest error", errors[0], 1e-12)
+claim.certified("d = 4: every x and C; and without the zero column", certify_one_head(4))
 claim.verdict()
 
 # %%

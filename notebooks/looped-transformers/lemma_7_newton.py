@@ -20,6 +20,7 @@ import math
 import torch
 
 from attention_theory.looped_transformers.certified.iterations import certify_newton
+from attention_theory.looped_transformers.certified.programs import certify_newton_program
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
@@ -360,7 +361,8 @@ found, exact = hard_program.variable(hard_run.memory, "x"), hard_program.variabl
 # %% [markdown]
 # ## How we checked
 # The counter must equal the interpreter's in every cycle, and the error of $X$ must stay below its bound for every
-# matrix. A computer algebra system proves for all matrices of side 2 that a step squares the residual. The control is
+# matrix. A computer algebra system proves for all matrices of side 2 that a step squares the residual, and for side 3
+# that a round of the program is a step. The control is
 # the matrix of condition $10^8$.
 
 # %%
@@ -392,6 +394,7 @@ claim.at_most("symmetric matrix: ||AX - I|| / d", ideal(symmetric) / d, 1e-14)
 claim.at_most("other matrix: ||AX - I|| / d", ideal(skewed) / d, 1e-14)
 claim.at_most("printed lines, symmetric matrix: ||AX - I||", ideal(symmetric, "printed", 14), 1e-9)
 claim.printed.at_most("printed lines, other matrix: ||AX - I||", ideal(skewed, "printed", 14), 1e-9)
+claim.certified("3 by 3: a round of the program, all matrices", certify_newton_program(3))
 claim.verdict()
 
 # %%

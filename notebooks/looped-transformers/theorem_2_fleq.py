@@ -26,6 +26,7 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock, pr
 from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
+from attention_theory.looped_transformers.certified.fleq_blocks import certify_blocks
 from attention_theory.looped_transformers.certified.fleq_cycle import certify_fleq_cycle
 from attention_theory.looped_transformers.certified.fleq_layers import small_machine
 from attention_theory.looped_transformers.fleq.assembler import assemble
@@ -297,8 +298,8 @@ first_error = compare(hotter.run(program, 1), reference).deviation / with_produc
 # In every cycle, the counter must equal the interpreter's, and the memory must be what the instruction makes of the
 # previous memory, up to the error of its block. We also run the dense matrices without shortcuts, and count layers,
 # heads and rows for several sizes. A solver verifies a whole cycle with a hard maximum for $d=2$, for all programs,
-# data and results of blocks. Our controls are a low temperature and a gate smaller than the data. Finally, we put
-# back each of the two misprints of the proof.
+# data and results of blocks, and then what the blocks for products, sums and differences compute. Our controls are a
+# low temperature and a gate smaller than the data. Finally, we put back each of the two misprints of the proof.
 
 # %%
 limit = 2 * len(reference.counters)
@@ -348,6 +349,7 @@ claim.at_least("without products: rate at which the error falls from temperature
 claim.control.true("temperature 5: counter right in every cycle", cold.counters_agree and cold.deviation < 1)
 claim.control.at_most("gate constant 1, below the data: largest deviation", low_gate.deviation, 1e-5)
 claim.certified("d = 2, hard maximum: a whole cycle", certify_fleq_cycle(small_machine()), of="proof")
+claim.certified("d = 2: what the blocks compute, all operands", certify_blocks(small_machine()), of="proof")
 claim.true("the seven steps: counter right in every cycle", several_result.counters_agree, of="proof")
 claim.at_most("the seven steps: largest deviation", several_result.deviation, 1e-5, of="proof")
 for label, right in as_printed.items():

@@ -1,14 +1,21 @@
 """Questions to sympy: polynomial identities, equations without a common zero, sums of squares.
 
-Each is one call of sympy, which knows no limit of time. Their sizes bound it: a Gröbner basis is computed of at most
-some dozen equations of low degree, and every question of the book has a test that runs it.
+sympy knows no limit of time. A question that exceeds ``seconds`` of processor time is ended, and ``unknown``.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
+from attention_theory.certificates.certificate import (
+    LIMIT,
+    Answer,
+    Counterexample,
+    Found,
+    name_of,
+    needs,
+    within_limit,
+)
 
 with needs("sympy"):
     import sympy
@@ -17,51 +24,65 @@ with needs("sympy"):
 Expression = Any
 
 
-def identity(left: Expression, right: Expression, words: str = "") -> Answer:
+def identity(left: Expression, right: Expression, words: str = "", seconds: float = LIMIT) -> Answer:
     """Decide whether two rational functions are equal, for all values of their variables where both are defined.
 
     A counterexample has values from -2 to 2, or from a wider grid if there is none among them.
     """
-    clock = Clock()
-    numerator = sympy.expand(sympy.fraction(sympy.together(left - right))[0])
-    point = None if numerator == 0 else _nonzero(numerator)
-    outcome: Outcome = "proved" if numerator == 0 else "unknown" if point is None else "refuted"
-    return _answer(words, f"{left} = {right}", outcome, clock, point)
+
+    def settle() -> Found:
+        numerator = sympy.expand(sympy.fraction(sympy.together(left - right))[0])
+        point = None if numerator == 0 else _nonzero(numerator)
+        return "proved" if numerator == 0 else "unknown" if point is None else "refuted", point
+
+    return within_limit(settle, f"{words}\n{left} = {right}".strip(), name_of("sympy"), seconds)
 
 
-def no_common_zero(equations: Sequence[Expression], variables: Sequence[Expression], words: str = "") -> Answer:
+def no_common_zero(
+    equations: Sequence[Expression], variables: Sequence[Expression], words: str = "", seconds: float = LIMIT
+) -> Answer:
     """Decide whether polynomials, each set to 0, have no common complex zero: their Gröbner basis is 1.
 
     Where it is another, there are complex zeros and perhaps no real ones, so the outcome is ``unknown``.
     """
-    clock = Clock()
-    basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
-    outcome: Outcome = "proved" if list(basis.exprs) == [1] else "unknown"
-    return _answer(words, "\n".join(f"{equation} = 0" for equation in equations), outcome, clock)
+
+    def settle() -> Found:
+        basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
+        return "proved" if list(basis.exprs) == [1] else "unknown", None
+
+    text = "\n".join(f"{equation} = 0" for equation in equations)
+    return within_limit(settle, f"{words}\n{text}".strip(), name_of("sympy"), seconds)
 
 
-def follows(equations: Sequence[Expression], polynomial: Expression, variables: Sequence[Expression]) -> Answer:
+def follows(
+    equations: Sequence[Expression], polynomial: Expression, variables: Sequence[Expression], seconds: float = LIMIT
+) -> Answer:
     """Decide whether a polynomial is 0 wherever the equations are: it lies in their ideal. Else it is ``unknown``."""
-    clock = Clock()
-    basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
-    outcome: Outcome = "proved" if basis.contains(polynomial) else "unknown"
+
+    def settle() -> Found:
+        basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
+        return "proved" if basis.contains(polynomial) else "unknown", None
+
     text = "\n".join([*(f"{equation} = 0" for equation in equations), f"imply {polynomial} = 0"])
-    return _answer("", text, outcome, clock)
+    return within_limit(settle, text, name_of("sympy"), seconds)
 
 
-def sum_of_squares(polynomial: Expression, squares: Sequence[tuple[Expression, Expression]], words: str = "") -> Answer:
+def sum_of_squares(
+    polynomial: Expression,
+    squares: Sequence[tuple[Expression, Expression]],
+    words: str = "",
+    seconds: float = LIMIT,
+) -> Answer:
     """Decide whether the polynomial is ``Σ weight root**2`` with positive weights, so nowhere negative."""
-    clock = Clock()
     total = sum(weight * root**2 for weight, root in squares)
-    remainder = sympy.expand(polynomial - total)
-    positive = all(sympy.sympify(weight).is_positive for weight, _ in squares)
-    point = _nonzero(remainder) if remainder != 0 else None
-    outcome: Outcome = "refuted" if point else "proved" if remainder == 0 and positive else "unknown"
-    return _answer(words, f"{polynomial} = {total}", outcome, clock, point)
 
+    def settle() -> Found:
+        remainder = sympy.expand(polynomial - total)
+        positive = all(sympy.sympify(weight).is_positive for weight, _ in squares)
+        point = _nonzero(remainder) if remainder != 0 else None
+        return "refuted" if point else "proved" if remainder == 0 and positive else "unknown", point
 
-def _answer(words: str, text: str, outcome: Outcome, clock: Clock, point: Counterexample | None = None) -> Answer:
-    return Answer(f"{words}\n{text}".strip(), outcome, name_of("sympy"), clock.seconds, point)
+    return within_limit(settle, f"{words}\n{polynomial} = {total}".strip(), name_of("sympy"), seconds)
 
 
 def _nonzero(polynomial: Expression) -> Counterexample | None:

@@ -66,16 +66,25 @@ def positive(
     return _answer(words, [*done, high], "proved", clock)
 
 
-def close(first: Function, second: Function, points: Sequence[float], distance: float | Fraction, words: str) -> Answer:
+def close(
+    first: Function,
+    second: Function,
+    points: Sequence[float],
+    distance: float | Fraction,
+    words: str,
+    seconds: float = LIMIT,
+) -> Answer:
     """Decide whether two functions that do not decrease are within a distance of each other from the first point to the
     last.
 
     Between two neighbours each function lies between its values there. That both do not decrease is for the caller to
     show.
     """
-    clock, limit = Clock(), ball(distance)
-    values = [(point, first(ball(point)), second(ball(point))) for point in points]
+    clock, limit = Clock(seconds), ball(distance)
+    values = ((point, first(ball(point)), second(ball(point))) for point in points)
     for (start, low, lower), (_, high, higher) in pairwise(values):
+        if clock.has_run_out:
+            return _answer(words, points, "unknown", clock)
         if not (high - lower <= limit and higher - low <= limit):
             apart = abs(low - lower) > limit
             outcome: Outcome = "refuted" if apart else "unknown"

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ LONGEST, BEGINNING = 400_000, 10_000
 
 #: A value for each variable of a question.
 Counterexample = Mapping[str, Any]
+#: What an engine finds.
+Found = tuple[Outcome, Counterexample | None]
 
 
 def decided(counterexample: Counterexample | None) -> Outcome:
@@ -202,6 +206,38 @@ def needs(distribution: str) -> Iterator[None]:
 def name_of(distribution: str) -> str:
     """Name and version of an installed engine."""
     return f"{distribution} {version(distribution)}"
+
+
+class _OutOfTimeError(Exception):
+    """The limit of a question is exceeded."""
+
+
+def within_limit(settle: Callable[[], Found], question: str, engine: str, seconds: float = LIMIT) -> Answer:
+    """The answer of an engine that knows no limit of time: beyond ``seconds`` the outcome is ``unknown``.
+
+    A signal ends what runs in Python. A call of compiled code ends by itself, and what it returns too late is no pass.
+    Signals reach the main thread alone: a question from another one runs to its end.
+    """
+    clock = Clock(seconds)
+
+    def stop(*_: Any) -> None:
+        raise _OutOfTimeError
+
+    found: Found = ("unknown", None)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGVTALRM, stop) if is_main else None
+    try:
+        if is_main:
+            signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 1e-6))
+        found = settle()
+    except _OutOfTimeError:
+        pass
+    finally:
+        if is_main:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+    outcome, counterexample = ("unknown", None) if clock.has_run_out else found
+    return Answer(question, outcome, engine, clock.seconds, counterexample)
 
 
 class Clock:

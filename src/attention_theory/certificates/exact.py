@@ -1,10 +1,10 @@
 """Linear algebra over the rationals by python-flint: ranks, null vectors, and LDLᵀ for definiteness.
 
-A matrix of floats is a matrix of fractions; nothing is rounded. Each question is a few calls of python-flint, which
-know no limit of time. The sizes of their matrices bound it: the largest of the book have some hundreds of columns.
+A matrix of floats is a matrix of fractions; nothing is rounded. A question that exceeds ``seconds`` of processor time
+is ``unknown``; a call of python-flint ends by itself, and the book's matrices have some hundreds of columns at most.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,13 +12,14 @@ from jaxtyping import Num
 from torch import Tensor
 
 from attention_theory.certificates.certificate import (
+    LIMIT,
     Answer,
-    Clock,
     Counterexample,
-    Outcome,
+    Found,
     decided,
     name_of,
     needs,
+    within_limit,
 )
 from attention_theory.validation import refuse_unless
 
@@ -77,16 +78,20 @@ def pivots(numbers: Numbers) -> list[Fraction]:
     return diagonal
 
 
-def rank_is(numbers: Numbers, rank: int, words: str) -> Answer:
+def rank_is(numbers: Numbers, rank: int, words: str, seconds: float = LIMIT) -> Answer:
     """Decide whether a matrix has this rank."""
-    clock, exact = Clock(), matrix(numbers)
-    actual = exact.rank()
-    outcome: Outcome = "proved" if actual == rank else "refuted"
-    point = None if actual == rank else {"rank": actual}
-    return _answer(f"{words}\nrank = {rank}", exact, outcome, clock, point)
+    exact = matrix(numbers)
+
+    def settle() -> Found:
+        point = None if exact.rank() == rank else {"rank": exact.rank()}
+        return decided(point), point
+
+    return _answer(f"{words}\nrank = {rank}", exact, settle, seconds)
 
 
-def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, prime: int = 2**31 - 1) -> Answer:
+def rank_at_least(
+    numbers: Num[Tensor, "rows columns"], rank: int, words: str, prime: int = 2**31 - 1, seconds: float = LIMIT
+) -> Answer:
     """Decide whether a matrix of whole numbers has at least this rank: it does if its remainders modulo a prime do.
 
     A smaller rank of the remainders leaves the question open.
@@ -94,20 +99,27 @@ def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, p
     Raises:
         ParameterError: a number that is not whole.
     """
-    clock, rows = Clock(), numbers.long()
+    rows = numbers.long()
     refuse_unless(bool((rows == numbers).all()), "numbers must be whole, got a fraction")
     reduced = flint.nmod_mat(len(rows), rows.shape[1], (rows % prime).flatten().tolist(), prime)
-    outcome: Outcome = "proved" if reduced.rank() >= rank else "unknown"
-    return _answer(f"{words}\nrank >= {rank}, modulo {prime}", reduced, outcome, clock, None)
+
+    def settle() -> Found:
+        return "proved" if reduced.rank() >= rank else "unknown", None
+
+    return _answer(f"{words}\nrank >= {rank}, modulo {prime}", reduced, settle, seconds)
 
 
-def independent(numbers: Numbers, words: str) -> Answer:
+def independent(numbers: Numbers, words: str, seconds: float = LIMIT) -> Answer:
     """Decide whether the columns of a matrix are independent. A counterexample is a combination of them that is 0."""
-    clock, exact = Clock(), matrix(numbers)
-    point = None
-    if exact.rank() < exact.ncols():
-        point = {f"column {place}": entry for place, entry in enumerate(null_vectors(numbers)[0]) if entry}
-    return _answer(f"{words}\nindependent columns", exact, decided(point), clock, point)
+    exact = matrix(numbers)
+
+    def settle() -> Found:
+        point = None
+        if exact.rank() < exact.ncols():
+            point = {f"column {place}": entry for place, entry in enumerate(null_vectors(numbers)[0]) if entry}
+        return decided(point), point
+
+    return _answer(f"{words}\nindependent columns", exact, settle, seconds)
 
 
 def combination(counterexample: Counterexample, columns: int) -> list[float]:
@@ -115,24 +127,27 @@ def combination(counterexample: Counterexample, columns: int) -> list[float]:
     return [float(counterexample.get(f"column {place}", 0)) for place in range(columns)]
 
 
-def positive_definite(numbers: Numbers, words: str) -> Answer:
+def positive_definite(numbers: Numbers, words: str, seconds: float = LIMIT) -> Answer:
     """Decide whether a symmetric matrix is positive definite: all pivots are above 0.
 
     Raises:
         ParameterError: a matrix that is not symmetric.
     """
-    clock, diagonal = Clock(), pivots(numbers)
-    refuted = diagonal[-1] <= 0
-    point = {"number of the pivot": len(diagonal), "pivot": diagonal[-1]} if refuted else None
-    return _answer(words, matrix(numbers), "refuted" if refuted else "proved", clock, point)
+
+    def settle() -> Found:
+        diagonal = pivots(numbers)
+        point = {"number of the pivot": len(diagonal), "pivot": diagonal[-1]} if diagonal[-1] <= 0 else None
+        return decided(point), point
+
+    return _answer(words, matrix(numbers), settle, seconds)
 
 
 def _fraction(number: Any) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def _answer(words: str, exact: Matrix, outcome: Outcome, clock: Clock, point: dict[str, Any] | None) -> Answer:
+def _answer(words: str, exact: Matrix, settle: Callable[[], Found], seconds: float) -> Answer:
     rows, columns = exact.nrows(), exact.ncols()
     text = "\n".join(" ".join(str(exact[row, column]) for column in range(columns)) for row in range(rows))
     question = f"{words}\n{rows} by {columns} matrix\n{text}"
-    return Answer(question, outcome, name_of("python-flint"), clock.seconds, point)
+    return within_limit(settle, question, name_of("python-flint"), seconds)

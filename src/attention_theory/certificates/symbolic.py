@@ -6,6 +6,7 @@ they are expressions of sympy that stand for numbers: by :func:`trace` the code 
 decides by the numbers. An operation that is not known here is refused and never guessed.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,12 +17,14 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from attention_theory.certificates.certificate import (
+    LIMIT,
     Answer,
-    Clock,
     Counterexample,
+    Found,
     decided,
     name_of,
     needs,
+    within_limit,
 )
 from attention_theory.validation import refuse_unless
 
@@ -55,9 +58,15 @@ class Terms(Tensor):
         terms.entries, terms.numbers, terms.named = array, numbers, named or {}
         return terms
 
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Put entries in place, as code does that fills an empty tensor."""
+        self.entries[place] = _entries(value, self.named)
+
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         name, keywords = func.overloadpacket.__name__, kwargs or {}
+        if name in _COMPARISONS:
+            return torch.from_numpy(np.array(_COMPARISONS[name](*map(_constants, args)), dtype=bool))
         terms = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Terms)]
         traced, named = all(term.numbers is not None for term in terms), terms[0].named
         refuse_unless(
@@ -118,18 +127,21 @@ def entries(tensor: Tensor) -> np.ndarray:
     return array
 
 
-def equal(left: Tensor, right: Tensor, words: str) -> Answer:
+def equal(left: Tensor, right: Tensor, words: str, seconds: float = LIMIT) -> Answer:
     """Decide whether two tensors of polynomials are equal, entry by entry, for all values of their variables.
 
     A counterexample has small whole numbers.
     """
-    clock = Clock()
     pairs = list(zip(_entries(left).reshape(-1), _entries(right).reshape(-1), strict=True))
-    wrong = next((one - other for one, other in pairs if one - other != 0), None)
     listed = "\n".join(f"{one} = {other}" for one, other in pairs)
     question = f"{words}\n{len(pairs)} identities of polynomials\n{listed}"
-    point = None if wrong is None else _nonzero(wrong)
-    return Answer(question, decided(point), name_of("sympy"), clock.seconds, point)
+
+    def settle() -> Found:
+        wrong = next((one - other for one, other in pairs if one - other != 0), None)
+        point = None if wrong is None else _nonzero(wrong)
+        return decided(point), point
+
+    return within_limit(settle, question, name_of("sympy"), seconds)
 
 
 def _nonzero(polynomial: Entry) -> Counterexample:
@@ -172,6 +184,17 @@ def _entries(value: Any, named: Mapping[float, Entry] | None = None) -> Any:
     if isinstance(value, Tensor):
         return _filled(value.shape, (_number(number, named or {}) for number in value.flatten().tolist()))
     return _number(value, named or {}) if isinstance(value, float) else value
+
+
+def _constants(value: Any) -> Any:
+    """Numbers to compare: the numbers that a tensor stands for, or entries, which must be constants."""
+    if not isinstance(value, Terms):
+        return value
+    if value.numbers is not None:
+        return value.numbers.numpy()
+    varies = any(getattr(entry, "is_ground", True) is False for entry in value.entries.flat)
+    refuse_unless(not varies, "code must not compare entries that vary")
+    return _each(lambda entry: Fraction(str(getattr(entry, "LC", entry))))(value.entries)
 
 
 def _number(number: float, named: Mapping[float, Entry]) -> Entry:
@@ -255,5 +278,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_softmax": _softmax,
     "linalg_vector_norm": _norm,
 }
+#: Comparisons, which make truth values of numbers.
+_COMPARISONS = {"le": operator.le}
 #: Operations whose value is a decision of the code, or a constant: they stay numbers.
 _DECISIONS = {"_local_scalar_dense", "eq", "full_like"}

@@ -131,6 +131,18 @@ def test_an_engine_that_has_no_time_left_proves_nothing() -> None:
     assert balls.positive(lambda x: x * x + x + 1, -1.0, 1.0, "", seconds=late).outcome == "unknown"
     assert exhaust.every({"a": 9}, lambda at: at["a"] < 9, "", at_once=4, seconds=late).outcome == "unknown"
     assert ring.prove_equal([("same", chosen, chosen)], "", seconds=late).outcome == "unknown"
+    assert balls.close(lambda x: x, lambda x: x, [0.0, 1.0], 2.0, "", seconds=late).outcome == "unknown"
+    assert exact.independent([[1, 0], [1, 1]], "", seconds=late).outcome == "unknown"
+    assert exact.rank_is([[1, 0]], 2, "", seconds=late).counterexample is None
+    assert symbolic.equal(torch.ones(1), torch.ones(1), "", seconds=late).outcome == "unknown"
+
+
+def test_a_question_that_would_take_hours_is_ended() -> None:
+    x = sympy.symbols("x:7")
+    sums = [sum(sympy.prod(x[(i + j) % 7] for j in range(k)) for i in range(7)) for k in range(1, 7)]
+    answer = algebra.no_common_zero([*sums, sympy.prod(x) - 1], x, seconds=0.1)
+    assert answer.outcome == "unknown"
+    assert answer.seconds < 10
 
 
 def test_the_text_of_a_question_is_whole() -> None:

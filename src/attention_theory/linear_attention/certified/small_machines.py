@@ -1,6 +1,7 @@
-"""Small machines and programs on every input: automata in heads and in strings, and lookups."""
+"""Small machines and programs on every input: automata in heads and in strings, lookups, walks, and cells of a tape."""
 
 from itertools import product
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -12,7 +13,10 @@ from attention_theory.certificates.exhaust import Batch
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
-from attention_theory.linear_attention.machines.programs import Lookup, LookupProgram
+from attention_theory.linear_attention.machines.example_programs import walk_program
+from attention_theory.linear_attention.machines.programs import POSITION, Lookup, LookupProgram, Token
+from attention_theory.linear_attention.machines.tape_program import BRANCH_FAULTS, Cell, cells_of, new_tape
+from attention_theory.linear_attention.machines.turing import MOVES, simulate
 from attention_theory.validation import Form, require
 
 #: Tables of next states, words of letters, start states.
@@ -139,6 +143,116 @@ def certify_lookups() -> Certificate:
         "two letters in every attribute, all functions that are defined at one letter or both, two tokens",
         ask("correct"),
         Control.of("the blocks are placed as in the paper's proof", ask("printed"), run),
+    )
+
+
+def certify_walks(nodes: int, marks: int, steps: int) -> Certificate:
+    """Algorithm 3: the heads of a program write the program's own tokens, positions included, on every graph.
+
+    Args:
+        nodes: of the graph, each with an arrow to any node.
+        marks: letters of the labels.
+        steps: tokens written.
+
+    Raises:
+        ParameterError: a number below 1.
+    """
+    require(nodes=(nodes, 1, None), marks=(marks, 1, None), steps=(steps, 1, None))
+    program = walk_program(nodes, marks, nodes + 1 + steps)
+    sizes = {f"arrow {node}": nodes for node in range(nodes)} | {f"label {node}": marks for node in range(nodes)}
+    sizes["here"] = nodes
+
+    def prompt(values: dict[str, int]) -> list[Token]:
+        parts = {"points": "arrow", "label": "label"}
+        graph: list[Token] = [
+            {POSITION: node, "node": node, **{name: values[f"{part} {node}"] for name, part in parts.items()}}
+            for node in range(nodes)
+        ]
+        return [*graph, {POSITION: nodes, "here": values["here"]}]
+
+    def tokens(batch: Batch, heads: list[BlockHead]) -> tuple[Tensor, Tensor]:
+        members = [dict(zip(batch, one, strict=True)) for one in torch.stack(list(batch.values()), dim=1).tolist()]
+        given = torch.stack([program.embed(prompt(one)) for one in members])
+        due = torch.stack([program.embed(program.run(prompt(one), steps)) for one in members])
+        return BlockLayer(heads, program.rows.size).run(given, steps), due
+
+    def ask(heads: list[BlockHead]) -> Answer:
+        def holds(batch: Batch) -> Bool[Tensor, " members"]:
+            ours, due = tokens(batch, heads)
+            return (ours == due).flatten(1).all(dim=1)
+
+        return exhaust.every(sizes, holds, f"all tokens that {len(heads)} heads write are those of the program")
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        ours, due = (program.read(part[0, -1:])[0] for part in tokens(_alone(values), program.heads()[:-1]))
+        return f"the last token is {ours}, right is {due}", ours != due
+
+    return certify(
+        "Every token that the heads write is the program's, with its position.",
+        f"a walk of {steps} steps on all graphs of {nodes} nodes with an arrow and one of {marks} labels at each node, "
+        "from every node",
+        ask(program.heads()),
+        Control.of("without the head for line 5", ask(program.heads()[:-1]), run),
+    )
+
+
+class _Watched(Tensor):
+    """A transition table that keeps which of its rules were read."""
+
+    read: set[tuple[int, int]]
+
+    def __getitem__(self, place: Any) -> Tensor:
+        self.read.add(place)
+        return self.as_subclass(Tensor)[place]
+
+
+def certify_branches(states: int, letters: int, window: int = 5) -> Certificate:
+    """Algorithm 7: the four branches make the next tape of every table, tape, state and place of the head.
+
+    The branches read no rule but that of the head's state and letter, so that one rule is tried for all tables.
+
+    Args:
+        states, letters: of the machines.
+        window: cells; from 5 on some cell is next to no head, wherever the head is.
+
+    Raises:
+        ParameterError: a number out of its range.
+    """
+    require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 5, None))
+    sizes = {f"letter {cell}": letters for cell in range(window)} | {"place": window, "start": states}
+    sizes |= {"state": states, "letter": letters, "move": len(MOVES)}
+
+    def tapes(values: Counterexample, form: Form) -> tuple[list[Cell], list[Cell]]:
+        tape = torch.tensor([values[f"letter {cell}"] for cell in range(window)])
+        place, start = values["place"], values["start"]
+        rule = (start, values[f"letter {place}"])
+        table = torch.zeros(states, letters, 3, dtype=torch.int64)
+        table[rule] = torch.tensor([values[name] for name in ("state", "letter", "move")])
+        run = simulate(table, tape, place, 1, start=start)
+        before, after = (cells_of(run.letters[t], run.states[t], states) for t in (0, 1))
+        watched = table.as_subclass(_Watched)
+        watched.read = set()
+        found = new_tape(watched, before, form, BRANCH_FAULTS[-1:])
+        return found if watched.read <= {rule} else [], after
+
+    def ask(form: Form) -> Answer:
+        def holds(batch: Batch) -> Bool[Tensor, " members"]:
+            members = torch.stack(list(batch.values()), dim=1).tolist()
+            pairs = [tapes(dict(zip(batch, one, strict=True)), form) for one in members]
+            return torch.tensor([ours == due for ours, due in pairs])
+
+        return exhaust.every(sizes, holds, "the branches make the next tape, and read no other rule")
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        ours, due = tapes(values, "printed")
+        return f"the last cell is {ours[-1]}, right is {due[-1]}", ours != due
+
+    return certify(
+        "The four branches make the next configuration of a Turing machine.",
+        f"all tables of {states} states and {letters} letters, with heads that may stay; all tapes of {window} cells, "
+        "places and states",
+        ask("correct"),
+        Control.of("no branch for the other cells", ask("printed"), run),
     )
 
 

@@ -1,13 +1,14 @@
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.certified import enumeration, sentences
+from attention_theory.in_context_reasoning.certified import codes, enumeration, sentences
 from attention_theory.in_context_reasoning.embedding import Embedding
 from attention_theory.in_context_reasoning.model import Weights
 from attention_theory.in_context_reasoning.task import Task
 
 PLAIN, NOISY = Task(5, 2, 2, 5), Task(5, 1, 2, 5, noisy=True)
 CERTIFY = {
+    "Remark 2.3": lambda: codes.certify_width(2),
     "Lemma A.1": lambda: sentences.certify_scores(PLAIN),
     "Lemma 3.1": lambda: sentences.certify_logits(PLAIN),
     "Theorem 3.3": lambda: sentences.certify_unseen(PLAIN),

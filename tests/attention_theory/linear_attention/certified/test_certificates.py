@@ -52,6 +52,8 @@ EVERY: dict[str, Callable[[], Certificate]] = {
     "automata": lambda: small_machines.certify_automata(2, 3, 2),
     "strings": lambda: small_machines.certify_strings(3, 2, 3),
     "lookups": small_machines.certify_lookups,
+    "walks": lambda: small_machines.certify_walks(2, 2, 4),
+    "branches": lambda: small_machines.certify_branches(1, 2),
     "identified": lambda: uniqueness.certify_identified(2),
     "identified, three entries": lambda: uniqueness.certify_identified(3),
     "four inputs": lambda: uniqueness.certify_not_necessary(4),

@@ -5,6 +5,7 @@ import torch
 
 from attention_theory.certificates import Certificate
 from attention_theory.certificates.smt import z3
+from attention_theory.looped_transformers.certified.fleq_blocks import ask_blocks, certify_blocks
 from attention_theory.looped_transformers.certified.fleq_cycle import (
     ask_rows_of_blocks,
     ask_work_is_cleared,
@@ -28,6 +29,17 @@ STEPS: dict[str, Callable[[FleqMachine], Certificate]] = {
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_right_for_all_that_it_may_find(step: str) -> None:
     assert STEPS[step](small_machine(pointers=step == "moves")).settled
+
+
+def test_the_blocks_compute_products_sums_and_differences() -> None:
+    assert certify_blocks(small_machine()).settled
+
+
+@pytest.mark.parametrize(("step", "head", "matrix"), [("4.1", 0, "key"), ("4.1", 2, "query"), ("4.2", 0, "value")])
+def test_a_weight_of_a_block_that_is_doubled_is_noticed(step: str, head: int, matrix: str) -> None:
+    machine = small_machine()
+    getattr(layer_of(machine, step).heads[head], matrix)[:] *= 2
+    assert any(answer.outcome != "proved" for answer in ask_blocks(machine, 8.0))
 
 
 def test_a_whole_cycle_leaves_exact_pointers_whatever_the_blocks_return() -> None:
