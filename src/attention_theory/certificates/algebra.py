@@ -1,20 +1,26 @@
 """Questions to sympy: polynomial identities, equations without a common zero, sums of squares.
 
+:func:`polynomial_of` reads the polynomial that a count of the package is, so that no question restates a formula.
+
 Each is one call of sympy, which knows no limit of time. Their sizes bound it: a Gröbner basis is computed of at most
 some dozen equations of low degree, and every question of the book has a test that runs it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
+from attention_theory.validation import refuse_unless
 
 with needs("sympy"):
     import sympy
 
 #: An expression of sympy, which has no types.
 Expression = Any
+#: A polynomial as a function of numbers, or of terms of z3 or sympy.
+Polynomial = Callable[..., Any]
 
 
 def identity(left: Expression, right: Expression, words: str = "") -> Answer:
@@ -60,6 +66,31 @@ def sum_of_squares(polynomial: Expression, squares: Sequence[tuple[Expression, E
     return _answer(words, f"{polynomial} = {total}", outcome, clock, point)
 
 
+def polynomial_of(function: Callable[..., int], **starts: tuple[int, int]) -> Polynomial:
+    """The polynomial that a function of whole numbers is, read from its values.
+
+    Args:
+        function: of whole numbers.
+        starts: for each argument its smallest value and its degree in the polynomial. The degrees are checked at one
+            value more of each argument.
+
+    Raises:
+        ParameterError: a function that is not a polynomial of these degrees with whole coefficients.
+    """
+    symbols = sympy.symbols(list(starts))
+    points = [range(start, start + degree + 1) for start, degree in starts.values()]
+    terms = [function(*corner) * prod(map(_is_at, symbols, points, corner)) for corner in product(*points)]
+    polynomial = sympy.Poly(sum(terms), *symbols)
+    evaluate: Polynomial = sympy.lambdify(symbols, polynomial.as_expr())
+    more = product(*(range(start, start + degree + 2) for start, degree in starts.values()))
+    whole = all(coefficient.is_integer for coefficient in polynomial.coeffs())
+    refuse_unless(
+        whole and all(evaluate(*sizes) == function(*sizes) for sizes in more),
+        f"function must be a polynomial with whole coefficients, of the degrees {dict(starts)}",
+    )
+    return evaluate
+
+
 def _answer(words: str, text: str, outcome: Outcome, clock: Clock, point: Counterexample | None = None) -> Answer:
     return Answer(f"{words}\n{text}".strip(), outcome, name_of("sympy"), clock.seconds, point)
 
@@ -80,3 +111,8 @@ def _grid(dimensions: int, most: int = 100_000) -> Iterator[tuple[int, ...]]:
             break
         yield point
     yield from (tuple(base**power for power in range(1, dimensions + 1)) for base in range(3, 60))
+
+
+def _is_at(symbol: Expression, points: range, place: int) -> Any:
+    """Lagrange's polynomial that is 1 at a place and 0 at the other points."""
+    return prod(((symbol - other) / sympy.Integer(place - other) for other in points if other != place), start=1)

@@ -1,4 +1,4 @@
-"""Linear algebra over the rationals by python-flint: ranks, null vectors, and LDLᵀ for definiteness.
+"""Linear algebra over the rationals by python-flint: ranks, null vectors, sizes of entries, LDLᵀ for definiteness.
 
 A matrix of floats is a matrix of fractions; nothing is rounded. Each question is a few calls of python-flint, which
 know no limit of time. The sizes of their matrices bound it: the largest of the book have some hundreds of columns.
@@ -113,6 +113,16 @@ def independent(numbers: Numbers, words: str) -> Answer:
 def combination(counterexample: Counterexample, columns: int) -> list[float]:
     """The factors of all columns in a counterexample of :func:`independent`."""
     return [float(counterexample.get(f"column {place}", 0)) for place in range(columns)]
+
+
+def at_most(exact: Matrix, limit: float, words: str) -> Answer:
+    """Whether no entry of a matrix of fractions is above a limit. A counterexample is the place of the largest."""
+    clock, bound = Clock(), matrix([[limit]])[0, 0]
+    places = [(row, column) for row in range(exact.nrows()) for column in range(exact.ncols())]
+    row, column = max(places, key=lambda place: exact[place])
+    largest = exact[row, column]
+    point = None if largest <= bound else {"row": row, "column": column, "entry": float(_fraction(largest))}
+    return _answer(f"{words}\nevery entry <= {limit}", exact, decided(point), clock, point)
 
 
 def positive_definite(numbers: Numbers, words: str) -> Answer:

@@ -256,4 +256,4 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg_vector_norm": _norm,
 }
 #: Operations whose value is a decision of the code, or a constant: they stay numbers.
-_DECISIONS = {"_local_scalar_dense", "eq", "full_like"}
+_DECISIONS = {"_local_scalar_dense", "argmax", "eq", "full_like", "ones_like"}
