@@ -16,6 +16,7 @@ from attention_theory.validation import refuse_unless
 
 with needs("sympy"):
     import sympy
+    from sympy.polys.rings import ring
 
 #: An expression of sympy, which has no types.
 Expression = Any
@@ -77,13 +78,12 @@ def polynomial_of(function: Callable[..., int], **starts: tuple[int, int]) -> Po
     Raises:
         ParameterError: a function that is not a polynomial of these degrees with whole coefficients.
     """
-    symbols = sympy.symbols(list(starts))
+    _, *variables = ring(list(starts), sympy.QQ)
     points = [range(start, start + degree + 1) for start, degree in starts.values()]
-    terms = [function(*corner) * prod(map(_is_at, symbols, points, corner)) for corner in product(*points)]
-    polynomial = sympy.Poly(sum(terms), *symbols)
-    evaluate: Polynomial = sympy.lambdify(symbols, polynomial.as_expr())
+    polynomial = sum(function(*corner) * prod(map(_is_at, variables, points, corner)) for corner in product(*points))
+    evaluate: Polynomial = sympy.lambdify(sympy.symbols(list(starts)), polynomial.as_expr())
     more = product(*(range(start, start + degree + 2) for start, degree in starts.values()))
-    whole = all(coefficient.is_integer for coefficient in polynomial.coeffs())
+    whole = all(coefficient.denominator == 1 for coefficient in polynomial.coeffs())
     refuse_unless(
         whole and all(evaluate(*sizes) == function(*sizes) for sizes in more),
         f"function must be a polynomial with whole coefficients, of the degrees {dict(starts)}",
@@ -113,6 +113,7 @@ def _grid(dimensions: int, most: int = 100_000) -> Iterator[tuple[int, ...]]:
     yield from (tuple(base**power for power in range(1, dimensions + 1)) for base in range(3, 60))
 
 
-def _is_at(symbol: Expression, points: range, place: int) -> Any:
+def _is_at(variable: Any, points: range, place: int) -> Any:
     """Lagrange's polynomial that is 1 at a place and 0 at the other points."""
-    return prod(((symbol - other) / sympy.Integer(place - other) for other in points if other != place), start=1)
+    factors = ((variable - other) * sympy.QQ(1, place - other) for other in points if other != place)
+    return prod(factors, start=variable**0)
