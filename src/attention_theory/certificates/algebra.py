@@ -1,10 +1,12 @@
 """Questions to sympy: polynomial identities, equations without a common zero, sums of squares.
 
+:func:`polynomial_of` reads the polynomial that a count of the package is, so that no question restates a formula.
 sympy knows no limit of time. A question that exceeds ``seconds`` of processor time is ended, and ``unknown``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 from attention_theory.certificates.certificate import (
@@ -16,12 +18,16 @@ from attention_theory.certificates.certificate import (
     needs,
     within_limit,
 )
+from attention_theory.validation import refuse_unless
 
 with needs("sympy"):
     import sympy
+    from sympy.polys.rings import ring
 
 #: An expression of sympy, which has no types.
 Expression = Any
+#: A polynomial as a function of numbers, or of terms of z3 or sympy.
+Polynomial = Callable[..., Any]
 
 
 def identity(left: Expression, right: Expression, words: str = "", seconds: float = LIMIT) -> Answer:
@@ -85,6 +91,30 @@ def sum_of_squares(
     return within_limit(settle, f"{words}\n{polynomial} = {total}".strip(), name_of("sympy"), seconds)
 
 
+def polynomial_of(function: Callable[..., int], **starts: tuple[int, int]) -> Polynomial:
+    """Read the polynomial that a function of whole numbers is from its values.
+
+    Args:
+        function: of whole numbers.
+        starts: for each argument its smallest value and its degree in the polynomial. The degrees are checked at one
+            value more of each argument.
+
+    Raises:
+        ParameterError: a function that is not a polynomial of these degrees with whole coefficients.
+    """
+    _, *variables = ring(list(starts), sympy.QQ)
+    points = [range(start, start + degree + 1) for start, degree in starts.values()]
+    polynomial = sum(function(*corner) * prod(map(_is_at, variables, points, corner)) for corner in product(*points))
+    evaluate: Polynomial = sympy.lambdify(sympy.symbols(list(starts)), polynomial.as_expr())
+    more = product(*(range(start, start + degree + 2) for start, degree in starts.values()))
+    whole = all(coefficient.denominator == 1 for coefficient in polynomial.coeffs())
+    refuse_unless(
+        whole and all(evaluate(*sizes) == function(*sizes) for sizes in more),
+        f"function must be a polynomial with whole coefficients, of the degrees {dict(starts)}",
+    )
+    return evaluate
+
+
 def _nonzero(polynomial: Expression) -> Counterexample | None:
     """Small integers at which a polynomial is not 0."""
     variables = sorted(polynomial.free_symbols, key=str)
@@ -101,3 +131,9 @@ def _grid(dimensions: int, most: int = 100_000) -> Iterator[tuple[int, ...]]:
             break
         yield point
     yield from (tuple(base**power for power in range(1, dimensions + 1)) for base in range(3, 60))
+
+
+def _is_at(variable: Any, points: range, place: int) -> Any:
+    """Lagrange's polynomial that is 1 at a place and 0 at the other points."""
+    factors = ((variable - other) * sympy.QQ(1, place - other) for other in points if other != place)
+    return prod(factors, start=variable**0)

@@ -1,4 +1,4 @@
-"""Linear algebra over the rationals by python-flint: ranks, null vectors, and LDLᵀ for definiteness.
+"""Linear algebra over the rationals by python-flint: ranks, null vectors, sizes of entries, LDLᵀ for definiteness.
 
 A matrix of floats is a matrix of fractions; nothing is rounded. A question that exceeds ``seconds`` of processor time
 is ``unknown``; a call of python-flint ends by itself, and the book's matrices have some hundreds of columns at most.
@@ -125,6 +125,20 @@ def independent(numbers: Numbers, words: str, seconds: float = LIMIT) -> Answer:
 def combination(counterexample: Counterexample, columns: int) -> list[float]:
     """The factors of all columns in a counterexample of :func:`independent`."""
     return [float(counterexample.get(f"column {place}", 0)) for place in range(columns)]
+
+
+def at_most(exact: Matrix, limit: float, words: str, seconds: float = LIMIT) -> Answer:
+    """Decide whether no entry of a matrix is above a limit. A counterexample is the place of the largest entry."""
+    bound = matrix([[limit]])[0, 0]
+
+    def settle() -> Found:
+        places = [(row, column) for row in range(exact.nrows()) for column in range(exact.ncols())]
+        row, column = max(places, key=lambda place: exact[place])
+        largest = exact[row, column]
+        point = None if largest <= bound else {"row": row, "column": column, "entry": float(_fraction(largest))}
+        return decided(point), point
+
+    return _answer(f"{words}\nevery entry <= {limit}", exact, settle, seconds)
 
 
 def positive_definite(numbers: Numbers, words: str, seconds: float = LIMIT) -> Answer:

@@ -281,4 +281,4 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 #: Comparisons, which make truth values of numbers.
 _COMPARISONS = {"le": operator.le}
 #: Operations whose value is a decision of the code, or a constant: they stay numbers.
-_DECISIONS = {"_local_scalar_dense", "eq", "full_like"}
+_DECISIONS = {"_local_scalar_dense", "argmax", "eq", "full_like", "ones_like"}

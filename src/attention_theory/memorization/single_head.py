@@ -125,6 +125,20 @@ def saturating_scale(
 ) -> float:
     """A scale c with ||softmax(fixed + c decisive) - theta_+||_1 <= ``distance`` in every row (Lemma 4, made explicit).
 
+    It is 0 or the largest of :func:`sufficient_scales`.
+
+    Raises:
+        ParameterError: as :func:`sufficient_scales`.
+    """
+    scales = sufficient_scales(fixed, decisive, distance)
+    return max(0.0, scales.max().item()) if scales.numel() else 0.0
+
+
+def sufficient_scales(
+    fixed: Float[Tensor, "examples tokens"], decisive: Float[Tensor, "examples tokens"], distance: float
+) -> Float[Tensor, " others"]:
+    """The scale at which each token but the winner has a small enough weight (Lemma 4).
+
     The distance is twice the weight outside the winner, so each of the n - 1 others must lie log(2 (n - 1) / distance)
     below it.
 
@@ -133,7 +147,7 @@ def saturating_scale(
     """
     require(distance=(distance, 1e-300, None))
     if not fixed.numel() or fixed.shape[-1] == 1:
-        return 0.0
+        return fixed.new_zeros(0)
     winner = decisive.argmax(dim=-1, keepdim=True)
     lead = decisive.gather(-1, winner) - decisive
     behind = fixed - fixed.gather(-1, winner)
@@ -141,4 +155,4 @@ def saturating_scale(
     least = lead[others].min().item()
     refuse_unless(least >= 1e-300, f"decisive must have a largest entry in every row, its least lead is {least}")
     needed = (behind + math.log(2 * (fixed.shape[-1] - 1) / distance)) / lead
-    return max(0.0, needed[others].max().item())
+    return needed[others]

@@ -1,13 +1,18 @@
 """Linear HyperAttention as polynomials: its definition, what it represents, its linear form (Section 6, App. G)."""
 
+from itertools import combinations
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.certificates import Answer, Certificate, Control, certify, exact, exhaust, symbolic
+from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exact, exhaust, smt, symbolic
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
+from attention_theory.certificates.smt import z3
+from attention_theory.certificates.symbolic import Terms
 from attention_theory.hyper_attention.certified.pairs import sequences
+from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     factors_of,
@@ -180,4 +185,61 @@ def certify_pair_versatility() -> Certificate:
         "two symbols and three or four tokens, three symbols and three or four tokens, four symbols and three tokens",
         [ask(size, length, symbol) for size, length in sizes for symbol in range(size)],
         Control.of("sequences of two tokens", ask(3, 2, 0), run),
+    )
+
+
+def certify_skip_trigram() -> Certificate:
+    """Appendix G.2.1: one head misses q - 1 or more by what one context word contributes for q queries with q answers.
+
+    The contribution is read from the code for all scores and vectors; with a softmax the scores are other numbers. The
+    excess of its squared error over q - 1 is a sum of squares, by Lagrange's identity. Order 3 has any answers.
+    """
+
+    def error(f: Tensor, w: Tensor) -> Tensor:
+        """The squared error of heads whose rows of f and w are the scores of the queries and the vectors of a word."""
+        queries = f.shape[1]
+        phrases = torch.stack([torch.zeros(queries, dtype=torch.int64), 1 + torch.arange(queries)], dim=1)
+        outputs = -torch.eye(queries, dtype=torch.float64)
+        zeros = torch.zeros(queries, queries, dtype=torch.float64)
+        for scores, vector in zip(f, w, strict=True):
+            effect = torch.cat([torch.cat([zeros[:1, :1], scores[:, None]]), torch.cat([zeros[:1], zeros])], dim=1)
+            outputs = outputs + aggregate_interactions(phrases, effect, torch.cat([vector[None], zeros]))[:, -1]
+        return (outputs * outputs).sum()
+
+    def ask_one_head(queries: int) -> Answer:
+        f, w = symbolic.variables(f=(1, queries), w=(1, queries)).values()
+        (missed,) = symbolic.entries(error(f, w)).flat
+        a, b = ([entry.as_expr() for entry in symbolic.entries(one).flat] for one in (f, w))
+        squares = [(1, sum(x * y for x, y in zip(a, b, strict=True)) - 1)]
+        squares += [(1, a[i] * b[j] - a[j] * b[i]) for i, j in combinations(range(queries), 2)]
+        return algebra.sum_of_squares(missed.as_expr() - (queries - 1), squares, f"{queries} queries: error less q - 1")
+
+    def ask_order_three(contexts: int, queries: int) -> Answer:
+        size = contexts + queries
+        phrases = torch.cartesian_prod(torch.arange(contexts), contexts + torch.arange(queries))
+        context, query = phrases.unbind(dim=1)
+        effect = torch.zeros(size, size, size, dtype=torch.float64)
+        effect[query, context, query] = 1.0
+        (answers,) = symbolic.variables(w=(size, size, 2)).values()
+        outputs = aggregate_tuples(phrases, effect, answers, "le")[:, -1]
+        return symbolic.equal(outputs, answers[context, query], f"{contexts} contexts, {queries} queries: any answers")
+
+    f, w = ([[z3.Real(f"{name}{head}{place}") for place in (0, 1)] for head in (0, 1)] for name in "fw")
+    given = [smt.within(one, 0, 1) for one in (*f[0], *f[1], *w[0], *w[1])] + [f[0][1] == 0, w[1][0] == 0]
+    (of_two,) = symbolic.entries(error(Terms.of(f), Terms.of(w))).flat
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        scores, vectors = (
+            torch.tensor([[float(values.get(str(one), 0)) for one in row] for row in rows]).double() for rows in (f, w)
+        )
+        missed = error(scores, vectors).item()
+        return f"two heads miss {missed:.3g}", missed < 1
+
+    return certify(
+        "By the contribution of one context word, one head has a squared error of at least q - 1 for q queries with "
+        "different answers; order 3 gives every pair of words any answer.",
+        "2 to 4 queries, all real scores and vectors, so with a softmax too; order 3: two and three contexts and "
+        "queries, all real answers",
+        [ask_one_head(queries) for queries in (2, 3, 4)] + [ask_order_three(size, size) for size in (2, 3)],
+        Control.of("two heads", smt.prove(given, of_two >= 1, "two heads, two queries: error"), run),
     )

@@ -21,7 +21,7 @@ SPECIES, POLICY, X, Y, DIAGONAL = range(5)
 HUNTER, PREY = 0, 1
 RIGHT, UP = 0, 1
 
-_Edges = Literal["torus", "cylinder", "walls", "by pair"]
+Edges = Literal["torus", "cylinder", "walls", "by pair"]
 
 
 def feature_sizes(size: int) -> list[int]:
@@ -60,7 +60,7 @@ def turn_over(entities: Int[Tensor, "... entities features"], size: int) -> Int[
 
 
 def meetings(
-    entities: Int[Tensor, "... entities features"], size: int, edges: _Edges = "by pair"
+    entities: Int[Tensor, "... entities features"], size: int, edges: Edges = "by pair"
 ) -> Bool[Tensor, "... entities entities"]:
     """Play the world of Appendix F.1 step by step: which pairs are ever in one cell at one time.
 
@@ -71,7 +71,7 @@ def meetings(
     Raises:
         ParameterError: ``edges`` is none of the four.
     """
-    require(edges=(edges, get_args(_Edges)))
+    require(edges=(edges, get_args(Edges)))
     right = (entities[..., POLICY] == RIGHT).to(torch.int64)
     if edges == "by pair":
         alike = right[..., :, None] == right[..., None, :]
@@ -86,7 +86,7 @@ def meetings(
 
 
 def simulated_values(
-    entities: Int[Tensor, "... entities features"], size: int, edges: _Edges = "by pair"
+    entities: Int[Tensor, "... entities features"], size: int, edges: Edges = "by pair"
 ) -> Float[Tensor, "... entities"]:
     """The gains and losses of each entity in the play: a hunter +1 for every prey it meets, a prey -1 for every hunter.
 

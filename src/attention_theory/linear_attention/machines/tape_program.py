@@ -27,7 +27,7 @@ COPY_FAULTS: tuple[_CopyFault, ...] = get_args(_CopyFault)
 
 
 @dataclass(frozen=True)
-class _Cell:
+class Cell:
     """A cell of the tape; ``None`` is the paper's None: nothing written, or no head here."""
 
     letter: int | None = None
@@ -36,12 +36,12 @@ class _Cell:
 
 def _new_cell(
     table: Int[Tensor, "states letters 3"],
-    left: _Cell | None,
-    here: _Cell,
-    right: _Cell | None,
+    left: Cell | None,
+    here: Cell,
+    right: Cell | None,
     form: Form = "correct",
     faults: Collection[_BranchFault] = BRANCH_FAULTS,
-) -> _Cell:
+) -> Cell:
     """Algorithm 7: what a cell holds after the step, from itself and its neighbours (``None`` beyond the window).
 
     ``form="printed"`` has what is printed, or of it the ``faults`` that are named:
@@ -57,7 +57,7 @@ def _new_cell(
     require(form=(form, FORMS), faults=(Each(faults), BRANCH_FAULTS))
     present = faults if form == "printed" else ()
 
-    def rule(head: _Cell) -> tuple[int, int, int]:
+    def rule(head: Cell) -> tuple[int, int, int]:
         last = table.shape[1] - 1
         letter = last if "letter read from the table" in present else head.letter
         next_state, written, move = table[head.state, letter].tolist()
@@ -66,23 +66,23 @@ def _new_cell(
     if right is not None and right.state is not None:  # branch 1: left of the head
         next_state, _, move = rule(right)
         if "both tests say L" in present:
-            return _Cell(here.letter, None) if move == LEFT else _Cell()
-        return _Cell(here.letter, next_state if move == LEFT else None)
+            return Cell(here.letter, None) if move == LEFT else Cell()
+        return Cell(here.letter, next_state if move == LEFT else None)
     if here.state is not None:  # branch 2: at the head
         next_state, written, move = rule(here)
-        return _Cell(written, None if move in (LEFT, RIGHT) else next_state)
+        return Cell(written, None if move in (LEFT, RIGHT) else next_state)
     if left is not None and left.state is not None:  # branch 3: right of the head
         next_state, _, move = rule(left)
-        return _Cell(here.letter, next_state if move == RIGHT else None)
-    return _Cell() if "no branch for other cells" in present else here
+        return Cell(here.letter, next_state if move == RIGHT else None)
+    return Cell() if "no branch for other cells" in present else here
 
 
 def new_tape(
     table: Int[Tensor, "states letters 3"],
-    tape: Sequence[_Cell],
+    tape: Sequence[Cell],
     form: Form = "correct",
     faults: Collection[_BranchFault] = BRANCH_FAULTS,
-) -> list[_Cell]:
+) -> list[Cell]:
     """Algorithm 7 at every cell of the window, in the form of :func:`_new_cell`."""
     return [
         _new_cell(
@@ -99,11 +99,11 @@ def new_tape(
 
 def run_blocks(
     table: Int[Tensor, "states letters 3"],
-    tape: Sequence[_Cell],
+    tape: Sequence[Cell],
     steps: int,
     form: Form = "correct",
     faults: Collection[_CopyFault] = COPY_FAULTS,
-) -> list[list[_Cell]]:
+) -> list[list[Cell]]:
     """Algorithm 6: all tapes from step 0 on, written as tokens behind the prompt, one block of four a cell.
 
     Args:
@@ -124,11 +124,11 @@ def run_blocks(
     loaded, returned = list(tape), list(tape)  # by token; a token of the prompt is a block of its own
     tapes = [list(tape)]
 
-    def copy(step: int, cell: int) -> _Cell:
+    def copy(step: int, cell: int) -> Cell:
         source = loaded if "copies read s0" in present else returned
         if "offsets count tokens" in present:
             place = len(returned) - window + (cell - now)
-            return source[place] if 0 <= place < len(source) else _Cell()
+            return source[place] if 0 <= place < len(source) else Cell()
         if step == 0:
             return tape[cell]
         start = window + _BLOCK * ((step - 1) * window + cell)
@@ -139,16 +139,16 @@ def run_blocks(
             left = copy(step, now - 1) if now > 0 else None
             right = copy(step, now + 1) if now + 1 < window else None
             here = copy(step, now)
-            loaded += [here] + [_Cell()] * (_BLOCK - 1)
-            written = _Cell() if here.letter is None else _new_cell(table, left, here, right)
-            returned += [_Cell()] * (_BLOCK - 1) + [written]
+            loaded += [here] + [Cell()] * (_BLOCK - 1)
+            written = Cell() if here.letter is None else _new_cell(table, left, here, right)
+            returned += [Cell()] * (_BLOCK - 1) + [written]
         tapes.append(returned[-_BLOCK * window + _BLOCK - 1 :: _BLOCK])
     return tapes
 
 
-def cells_of(letters: Int[Tensor, " window"], states: Int[Tensor, " window"], nowhere: int) -> list[_Cell]:
+def cells_of(letters: Int[Tensor, " window"], states: Int[Tensor, " window"], nowhere: int) -> list[Cell]:
     """The tape of a simulator as cells; ``nowhere`` is its number for a cell without the head."""
     return [
-        _Cell(letter, None if state == nowhere else state)
+        Cell(letter, None if state == nowhere else state)
         for letter, state in zip(letters.tolist(), states.tolist(), strict=True)
     ]

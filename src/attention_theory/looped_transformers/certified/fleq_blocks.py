@@ -41,10 +41,10 @@ def certify_blocks(machine: FleqMachine, most: float = 8.0) -> Certificate:
 
     def run(values: Counterexample) -> tuple[str, bool]:
         state = layout.pack(small_program())
-        layout.rows.of(state, "mul")[: 2 * layout.size] = 1.0
+        layout.rows.view(state, "mul")[: 2 * layout.size] = 1.0
         for step in ("4.1", "4.2"):
             state = layer_of(machine, step)(state, 2 * machine.inverse_temperature)
-        seen = layout.rows.of(state, "mul")[2 * layout.size, 0].item()
+        seen = layout.rows.view(state, "mul")[2 * layout.size, 0].item()
         return f"the product of matrices of ones has an entry {seen:.4g} and not {layout.size}", seen != layout.size
 
     error = f"0.51 c z² + {float(_slack(machine, product)):.1g} for an entry z"

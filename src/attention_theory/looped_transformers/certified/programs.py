@@ -9,8 +9,8 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust, symbolic
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.symbolic import Terms
+from attention_theory.looped_transformers._forms import Forms
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, interpret
-from attention_theory.looped_transformers.forms import Forms
 from attention_theory.looped_transformers.programs.newton import newton_program, newton_step
 from attention_theory.looped_transformers.programs.regression import descent, sgd_program
 from attention_theory.validation import Form, require

@@ -9,9 +9,9 @@ from attention_theory.certificates import Answer, Certificate, Control, certify,
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
 from attention_theory.certificates.symbolic import Terms
+from attention_theory.looped_transformers._forms import Forms
 from attention_theory.looped_transformers.blocks.sigmoid_sums import OneHead
 from attention_theory.looped_transformers.certified.heads import processed
-from attention_theory.looped_transformers.forms import Forms
 from attention_theory.validation import refuse_unless, require
 
 #: C of the head that is asked. Its keys hold it exactly, and the question has ``k = e^-C`` for any C.

@@ -4,15 +4,11 @@ import sympy
 import torch
 
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
+from attention_theory.certificates.algebra import Polynomial, polynomial_of
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import z3
 from attention_theory.memorization.attention import capacity, parameter_count
-from attention_theory.memorization.certified.polynomials import (
-    Polynomial,
-    combination,
-    polynomial_of,
-    promise_of_theorem_1,
-)
+from attention_theory.memorization.certified.polynomials import combination, promise_of_theorem_1
 from attention_theory.memorization.relu_network import apply_network, fold_prefix, network_size, random_network
 from attention_theory.validation import Form, require
 

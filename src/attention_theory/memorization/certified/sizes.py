@@ -12,11 +12,12 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exhaust, smt
+from attention_theory.certificates.algebra import Polynomial, polynomial_of
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import z3
 from attention_theory.memorization.attention import capacity, parameter_count, random_heads, random_readout
-from attention_theory.memorization.certified.polynomials import Polynomial, polynomial_of, promise_of_theorem_1
+from attention_theory.memorization.certified.polynomials import promise_of_theorem_1
 from attention_theory.memorization.exact_rank import reachable_dimensions
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.key_width import dimension_count

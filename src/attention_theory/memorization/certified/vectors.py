@@ -1,6 +1,6 @@
-"""Kruskal rank, general position, and ranks under a block triangle (Definitions 1 and 2, Lemma 1)."""
+"""Kruskal rank, general position, and ranks of block triangles and changed matrices (Definitions 1, 2; Lemmas 1, 5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import sympy
@@ -11,9 +11,9 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import Term, z3
 from attention_theory.memorization.kruskal import is_in_general_position, kruskal_rank
-from attention_theory.numerics import modular_rank
+from attention_theory.numerics import modular_rank, numerical_rank
 from attention_theory.validation import require
 
 #: The entries of the vectors that are tried, by their numbers.
@@ -123,3 +123,43 @@ def _minor_is_product(first: int, second: int) -> Answer:
     triangle = sympy.Matrix(sympy.BlockMatrix([[A, C], [sympy.zeros(second, first), B]]))
     words = f"blocks of {first} and {second} rows"
     return algebra.identity(triangle.det(method="berkowitz"), A.det() * B.det(), words)
+
+
+def certify_small_change() -> Certificate:
+    """Lemma 5: a change below the smallest nonzero singular value keeps the rank.
+
+    Rotations of rows and columns change neither ranks nor singular values, and take A to its singular values on the
+    diagonal. On the r coordinates where these are not 0, the changed matrix takes no vector v but 0 to 0. So its rank
+    is at least r. Of the change, only the size of what it makes of v matters. By z3, for ranks up to 6.
+    """
+    smallest, size = z3.Reals("smallest size")
+
+    def ask(rank: int, change: Callable[[Term], Sequence[Term]], strict: bool = True) -> Answer:
+        values, v = z3.RealVector("s", rank), z3.RealVector("v", rank)
+        moved = change(v)
+        given = [smallest > 0, size >= 0, size < smallest if strict else size <= smallest]
+        given += [value >= smallest for value in values]
+        given.append(z3.Sum([x * x for x in moved]) <= size * size * z3.Sum([x * x for x in v]))
+        given += [value * x + y == 0 for value, x, y in zip(values, v, moved, strict=True)]
+        return smt.prove(given, z3.And([x == 0 for x in v]), f"rank {rank}: no v but 0 is taken to 0")
+
+    def by_size(v: Term) -> Sequence[Term]:
+        return list(z3.RealVector("change_of_v", len(v)))
+
+    def by_entries(v: Term) -> Sequence[Term]:
+        rows = [z3.RealVector(f"d{row}", len(v)) for row in range(len(v))]
+        return [z3.Sum([entry * x for entry, x in zip(row, v, strict=True)]) for row in rows]
+
+    def run(found: Counterexample) -> tuple[str, bool]:
+        before = torch.diag(torch.tensor([float(found[f"s__{place}"]) for place in (0, 1)]))
+        change = torch.tensor([[float(found.get(f"d{row}__{column}", 0)) for column in (0, 1)] for row in (0, 1)])
+        size = torch.linalg.matrix_norm(change, 2) / torch.linalg.svdvals(before)[-1]
+        ranks = [int(numerical_rank(matrix.double())) for matrix in (before, before + change)]
+        return f"a change of {size:.3g} times the smallest value: rank {ranks[1]}, not {ranks[0]}", ranks == [2, 1]
+
+    return certify(
+        "If the largest singular value of B - A is below the smallest nonzero one of A, then rank B >= rank A.",
+        "all real matrices A of rank 1 to 6 and all B, of all sizes",
+        [ask(rank, by_entries) for rank in (1, 2)] + [ask(rank, by_size) for rank in range(1, 7)],
+        Control.of("a change of exactly the smallest singular value", ask(2, by_entries, strict=False), run),
+    )

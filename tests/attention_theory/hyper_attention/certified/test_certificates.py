@@ -6,7 +6,17 @@ import torch
 from torch import Tensor
 
 from attention_theory.certificates import Certificate
-from attention_theory.hyper_attention.certified import data, gradients, moments, pairs, saddles, tuples
+from attention_theory.hyper_attention.certified import (
+    data,
+    fourier,
+    gradients,
+    moments,
+    pairs,
+    saddles,
+    sizes,
+    tuples,
+    worlds,
+)
 
 EVERY: dict[str, Callable[[], Certificate]] = {
     "3.1": lambda: pairs.certify_representation(3),
@@ -30,6 +40,14 @@ EVERY: dict[str, Callable[[], Certificate]] = {
     "4.8": lambda: data.certify_generalization([1, 2, 3, 4, 5]),
     "E.1": moments.certify_second_moment,
     "E.3": moments.certify_scenario,
+    "E.2": moments.certify_growth,
+    "example 1": worlds.certify_collisions,
+    "alleles": worlds.certify_saturated_alleles,
+    "hunters": worlds.certify_hunters,
+    "B.4": fourier.certify_window_series,
+    "B.6": fourier.certify_differences,
+    "F.4": sizes.certify_block_parameters,
+    "trigram": tuples.certify_skip_trigram,
     "6.1": tuples.certify_five_sums,
     "G.4": tuples.certify_tuple_representation,
     "low rank": tuples.certify_low_rank_form,
@@ -62,11 +80,6 @@ CALLED = [
 ]
 
 
-@pytest.mark.parametrize("claim", EVERY)
-def test_it_is_settled(claim: str) -> None:
-    assert EVERY[claim]().settled
-
-
 def _in_last_bit(made: Any) -> Any:
     """The same with one entry of the first tensor moved by the relative size of a last bit."""
     if isinstance(made, tuple | list):
@@ -77,6 +90,38 @@ def _in_last_bit(made: Any) -> Any:
     place = int((made != 0).flatten().int().argmax()) if type(made) is Tensor else made.numel() - 1
     factor.view(-1)[place] += torch.finfo(torch.float64).eps
     return made * factor
+
+
+#: Code whose floats are certified up to rounding, or by cases or sizes: what is wrong of what it makes.
+WRONG: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
+    ("E.2", moments, "counts", lambda made: 2 * made),
+    ("example 1", worlds, "window_matrix", _in_last_bit),
+    ("example 1", worlds, "simulate", lambda made: (made[0], made[1].transpose(1, 2) & made[1].roll(1, 0))),
+    ("alleles", worlds, "activation_score", lambda made: made * (1 - 1e-14)),
+    ("alleles", worlds, "activation", lambda made: made.round()),
+    ("hunters", worlds, "value_heads", lambda made: made[1:]),
+    ("hunters", worlds, "simulated_values", lambda made: made.clamp(min=-1)),
+    ("B.4", fourier, "window_coefficients", lambda made: made + 3e-14),
+    ("B.6", fourier, "attention_matrix", lambda made: made + 1e-13),
+    ("B.6", fourier, "position_code", lambda made: made.roll(1, 0)),
+    ("F.4", sizes, "_count", lambda made: made + 1),
+    ("trigram", tuples, "aggregate_interactions", _in_last_bit),
+    ("trigram", tuples, "aggregate_tuples", _in_last_bit),
+]
+
+
+@pytest.mark.parametrize(("claim", "module", "name", "wrong"), WRONG)
+def test_what_is_a_little_wrong_is_noticed(
+    claim: str, module: Any, name: str, wrong: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **named: wrong(code(*args, **named)))
+    assert EVERY[claim]().outcome != "proved"
+
+
+@pytest.mark.parametrize("claim", EVERY)
+def test_it_is_settled(claim: str) -> None:
+    assert EVERY[claim]().settled
 
 
 @pytest.mark.parametrize(("claim", "module", "name"), CALLED)

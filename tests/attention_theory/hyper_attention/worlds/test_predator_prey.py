@@ -10,9 +10,9 @@ from attention_theory.hyper_attention.worlds.predator_prey import (
     POLICY,
     RIGHT,
     UP,
+    Edges,
     X,
     Y,
-    _Edges,
     feature_sizes,
     meetings,
     sample_worlds,
@@ -43,7 +43,7 @@ def play(world: Tensor, size: int, loops: tuple[bool, bool]) -> set[tuple[int, i
 @pytest.mark.parametrize(
     ("edges", "loops"), [("torus", (True, True)), ("cylinder", (False, True)), ("walls", (False, False))]
 )
-def test_the_batched_play_is_the_walk_of_every_entity(edges: _Edges, loops: tuple[bool, bool]) -> None:
+def test_the_batched_play_is_the_walk_of_every_entity(edges: Edges, loops: tuple[bool, bool]) -> None:
     for world in sample_worlds(10, 6, 5, 1):
         met = meetings(world, 5, edges)
         assert {(i, j) for i in range(6) for j in range(6) if met[i, j]} == play(world, 5, loops)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.linear_attention.machines.tape_program import _Cell, cells_of, new_tape, run_blocks
+from attention_theory.linear_attention.machines.tape_program import Cell, cells_of, new_tape, run_blocks
 from attention_theory.linear_attention.machines.turing import LEFT, RIGHT, random_inputs, random_tables, simulate
 
 
@@ -31,11 +31,11 @@ def one_rule(move: int) -> torch.Tensor:
 
 
 def test_each_fault_does_what_it_says() -> None:
-    tape = [_Cell(0), _Cell(1), _Cell(0, 0), _Cell(1)]
+    tape = [Cell(0), Cell(1), Cell(0, 0), Cell(1)]
     right = new_tape(one_rule(RIGHT), tape)
-    assert right == [_Cell(0), _Cell(1), _Cell(1), _Cell(1, 0)]
-    assert new_tape(one_rule(RIGHT), tape, "printed", ["both tests say L"])[1] == _Cell()
-    assert new_tape(one_rule(LEFT), tape, "printed", ["both tests say L"])[1] == _Cell(1, None)
-    assert new_tape(one_rule(RIGHT), tape, "printed", ["letter read from the table"])[2] == _Cell(0)
-    assert new_tape(one_rule(RIGHT), tape, "printed", ["no branch for other cells"])[0] == _Cell()
+    assert right == [Cell(0), Cell(1), Cell(1), Cell(1, 0)]
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["both tests say L"])[1] == Cell()
+    assert new_tape(one_rule(LEFT), tape, "printed", ["both tests say L"])[1] == Cell(1, None)
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["letter read from the table"])[2] == Cell(0)
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["no branch for other cells"])[0] == Cell()
     assert new_tape(one_rule(RIGHT), tape, form="printed") != right

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attention_theory.certificates import Certificate
 from attention_theory.memorization.attention import Examples
-from attention_theory.memorization.certified import averaging, layers, ranks, relu_network, sizes, vectors
+from attention_theory.memorization.certified import averaging, layers, ranks, relu_network, single_head, sizes, vectors
 from attention_theory.numerics import modular_rank
 
 #: What was observed where the control failed, for those of whose control a number is known.
@@ -36,6 +36,9 @@ EVERY: dict[str, tuple[Callable[[], Certificate], str]] = {
     "Kruskal rank": (vectors.certify_kruskal_rank, ""),
     "position of every small set": (vectors.certify_general_position, ""),
     "block triangle": (vectors.certify_block_triangle, "rank 1, the blocks on the diagonal 2"),
+    "small change": (vectors.certify_small_change, "rank 1, not 2"),
+    "targets": (single_head.certify_targets, "off by 0."),
+    "saturation": (single_head.certify_saturation, "distance 1 from one-hot"),
 }
 
 
@@ -82,6 +85,9 @@ WRONG: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("more heads", sizes, "dimension_count", lambda made, H, n, d, d_h, *_: made + H * d_h),
     ("key width", sizes, "dimension_count", lambda made, H, n, d, d_h, *_: made + H * d_h),
     ("longer contexts", sizes, "dimension_count", lambda made, H, n, *_: made + n),
+    ("targets", single_head, "fit_targets", lambda made, *_: replace(made, keys=made.keys + 1e-12)),
+    ("targets", single_head, "fit_targets", lambda made, *_: replace(made, queries=made.queries + 1e-12)),
+    ("saturation", single_head, "sufficient_scales", lambda made, *_: made - 2**-40),
     ("Kruskal rank", vectors, "kruskal_rank", lambda made, rows: modular_rank(rows)),
     ("position of every small set", vectors, "is_in_general_position", lambda made, *_: True),
 ]

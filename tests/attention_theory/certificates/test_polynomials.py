@@ -1,7 +1,7 @@
 import pytest
 import sympy
 
-from attention_theory.memorization.certified.polynomials import polynomial_of
+from attention_theory.certificates.algebra import polynomial_of
 from attention_theory.validation import ParameterError
 
 
