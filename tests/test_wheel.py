@@ -58,17 +58,27 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     zipfile.ZipFile(wheel).extractall(packages)
     (metadata,) = packages.glob("*.dist-info")
     asked = [text for text in Distribution.at(metadata).requires or [] if "extra ==" not in text]
-    for needed in needed_by(asked).values():
-        for name in {file.parts[0] for file in needed.files or [] if file.parts[0] not in ("..", "__pycache__")}:
-            if not (packages / name).exists():
-                (packages / name).symlink_to(Path(str(needed.locate_file(name))))
+    link(packages, asked)
     return folder / "bare" / "bin" / "python"
 
 
-def run(python: Path, code: str) -> subprocess.CompletedProcess[str]:
+def link(packages: Path, texts: list[str]) -> None:
+    """Put what some requirements bring into the packages of the bare environment."""
+    for needed in needed_by(texts).values():
+        for name in {file.parts[0] for file in needed.files or [] if file.parts[0] not in ("..", "__pycache__")}:
+            if not (packages / name).exists():
+                (packages / name).symlink_to(Path(str(needed.locate_file(name))))
+
+
+def run(python: Path, *code: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(
-        [python, "-c", code], cwd=python.parent, env=environment, capture_output=True, text=True, check=False
+        [python, *(code if len(code) > 1 else ("-c", *code))],
+        cwd=python.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -86,3 +96,16 @@ def test_each_example_of_the_readme_runs(python: Path, example: str) -> None:
 def test_each_example_of_the_door_runs(python: Path) -> None:
     ended = run(python, DOCTESTS)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_contract_holds_for_every_module_of_the_door(python: Path) -> None:
+    """The tests of the door, copied: they need pytest and hypothesis, and nothing else of the project."""
+    (packages,) = python.parents[1].glob("lib/python*/site-packages")
+    link(packages, ["pytest", "hypothesis"])
+    tests = ROOT / "tests" / "attention_theory"
+    copied = shutil.copytree(tests / "nn", python.parents[1] / "tests")
+    for helper in (tests / "conftest.py", ROOT / "tests" / "modules.py"):
+        shutil.copy(helper, copied)
+    ended = run(python, "-m", "pytest", "-q", "-m", "not slow", "-o", "markers=slow", str(copied))
+    assert ended.returncode == 0, ended.stdout
+    assert int(re.findall(r"(\d+) passed", ended.stdout)[-1]) > 300
