@@ -506,32 +506,32 @@ claim.verdict()
 # $\Omega(H\min(n,d_h))$ input examples. Specifically when $d_\mathrm{out}=d_h=d$ and $n=\Theta(d)$, this finding
 # recovers the optimal order of real-valued numbers that can be memorized with the given number of parameters.
 #
-# **What is true.** The module is capable of this if, in addition, $d_\mathrm{out}\le d$ and $n\ge2$. The order is
-# optimal for $d_v=\Theta(d)$.
+# **What is true.** The module is capable of this if, in addition, $d_\mathrm{out}\le d$. The order is optimal for
+# $d_v=\Theta(d)$.
 #
-# **What changed.** Two conditions are missing. The matrix of all outputs has rank at most $d$, so with
-# $d_\mathrm{out}>d$ there are labels that no number of heads can fit. At $n=1$, all heads see the same token, and with
-# one shared context the capacity is 1 for every $H$.
+# **What changed.** The condition $d_\mathrm{out}\le d$ is missing. The matrix of all outputs has rank at most $d$, so
+# with $d_\mathrm{out}>d$ there are labels that no number of heads can fit.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** Theorem 1 promises only one example at $d_h=1$. For $n\ge2$, the module then memorises every
-# $T\le H$. For this it is enough that every two queries are independent and that each context has two tokens that
-# differ; if all tokens are multiples of one vector, $Z$ has no larger rank.
+# **Beyond the paper.** As in all rows, the orders are for $n\ge2$: the paper itself says in Section 4.2 that with one
+# shared token the capacity is 1 for every $H$. Theorem 1 promises only one example at $d_h=1$. The module then
+# memorises every $T\le H$. For this it is enough that every two queries are independent and that each context has two
+# tokens that differ; if all tokens are multiples of one vector, $Z$ has no larger rank.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # The output passes through $d$ numbers before it is decoded, so with $d_\mathrm{out}>d$ no number of heads helps. The
-# paper's experiments also violate the condition, with 100 classes at $d=64$. However, they only count how often the
-# largest output is the right one, and do not require exact labels.
+# paper's experiments also violate the condition, with 100 classes at $d=64$, but they only count how often the largest
+# output is the right one.
 #
-# <details><summary>Proof of Section 1, second contribution, with d_out at most d and two tokens</summary>
+# <details><summary>Proof of Section 1, second contribution, with d_out at most d, for two tokens or more</summary>
 #
-# *The conditions are needed.* For $d_\mathrm{out} \le d$, see the proof of Theorem 1. At $n = 1$ every softmax weight
-# is 1, so with one shared context all outputs are equal, and two labels that differ cannot both be met.
+# *The condition is needed*, and Theorem 1 holds with it: see the proof of Theorem 1. (At $n = 1$ every softmax weight
+# is 1, so with one shared context all outputs are equal, and two labels that differ cannot both be met.)
 #
 # *The orders.* Let $r = \min(n, d_h) \ge 2$. Then $H(r-1)+1 > Hr/2$, so the layer memorises $\Omega(Hr)$ examples. As
 # $d_\mathrm{out} \le d_v$, it has $2Hdd_h + 2Hdd_v + dd_\mathrm{out} \le 3Hd(d_h+d_v)$ parameters.
@@ -558,11 +558,8 @@ claim.verdict()
 #
 # </details>
 
-# %% [markdown]
-# For keys of width one, we take the worst data that the proof allows: all queries in a plane, and all tokens on a line.
-
 # %%
-H, n = 6, 3
+H, n = 6, 3  # the worst data for keys of width one: all queries in a plane, all tokens on a line
 angles, line = torch.arange(1, H + 2), integer_vectors(1, 5, generator(seed))
 in_plane = torch.stack([angles, angles**2 + 1, *[0 * angles] * 3], dim=1)  # every two are independent
 thin_maps = integer_vectors(2 * H * 5, 1, generator(seed + 1), 9_999).view(2, H, 5, 1)
@@ -580,7 +577,7 @@ claim.printed.at_most("d_out = 5 of d_v = 5, d = 3: residual of the best layer",
 claim.equal("the same, less what rank d leaves", beyond_width - out_of_reach, 0, tolerance=1e-10)
 claim.equal("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), 5)
 claim.control.at_most("H(n - 1) + 2 shared examples, same heads: residual", one_more, 1e-10)
-claim.printed.equal("n = 1, shared context, six heads: rank of Z for two examples", lonely, 2)
+claim.control.equal("n = 1, shared context, six heads: rank of Z for two examples", lonely, 2)
 claim.equal("width 1, queries in a plane, tokens on a line: exact rank", thin_ranks["differ"], H)
 claim.control.equal("the same with equal tokens in each context: exact rank", thin_ranks["equal"], H)
 claim.at_least("n = d/2, width d: labels over parameters", {name: few[0] for name, few in shares.items()}, 1 / 16)
