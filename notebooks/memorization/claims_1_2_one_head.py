@@ -77,11 +77,13 @@ show.figure(
 # **What changed.** A softmax weight is never 0, so no head reaches a target on the boundary of the simplex. The targets
 # inside the simplex are dense, and the proof of Theorem 1 needs no others.
 #
-# <details><summary>Slips (1)</summary>
+# <details><summary>Slips (2)</summary>
 #
 # - The proof begins with "each $\theta$ is derived from applying Softmax nonlinearity on the logits", and footnote 4
 #   has "the existence of some set of logits that produces a convex combination". This is true for positive entries
 #   only.
+# - For $d_h<n$ we have $r<n$, and $r$ vectors cannot have Kruskal rank $n$, as Assumption 1 says. The $r$ examples must
+#   belong to a set that satisfies it.
 #
 # </details>
 #

@@ -29,8 +29,8 @@
 # d_\mathrm{out}$. Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples. This number is at least
 # $(H+2)d/3$. There are such data on which the rank of $Z$ never exceeds it. General position therefore does not
 # guarantee the rank $H(d-1)+1$ that Appendix I suggests. It is open whether keys and queries that are trained for the
-# labels always memorise $H(d-1)+1$ examples. For $n=1$, the layer is linear in its only token and memorises $d$
-# examples, for any number of heads.
+# labels always memorise $H(d-1)+1$ examples. As in all rows, we take $n\ge2$: at $n=1$, where the paper says itself
+# that heads do not help, the layer is linear in its only token and memorises $d$ examples.
 #
 # </blockquote>
 # <!-- /claim -->

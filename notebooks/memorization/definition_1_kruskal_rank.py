@@ -100,7 +100,8 @@ show.figure(
 #
 # **Beyond the paper.** The proof of Theorem 1 uses at most $\min(n,d_h,T)$ queries at a time, so Kruskal rank at least
 # $\min(n,d_h,T)$ is enough. A set of $T<n$ vectors cannot have Kruskal rank $n$; for this case, Appendix B adds further
-# examples. As the paper says, the assumption is weaker than general position of the queries, because $n<d$.
+# examples. As the paper says, the assumption is weaker than general position of the queries, because $n<d$. A query
+# that occurs twice must count twice in the set. Otherwise one example with two labels would satisfy both assumptions.
 #
 # </blockquote>
 # <!-- /claim -->

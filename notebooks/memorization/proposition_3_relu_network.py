@@ -51,10 +51,10 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** We judge the sentence for $n\ge2$ and for the class of data as a whole. At $n=1$ with one shared
-# context, attention memorises one example for every $H$. The statement is about orders of magnitude only. At equal
-# numbers of parameters, the constant in the network's upper bound is larger than that in attention's lower bound, and
-# on generic data the outputs of the network can move in more directions.
+# **Beyond the paper.** We judge the sentence for the class of data as a whole. At $n=1$, this class contains an example
+# that occurs twice with two labels, so neither side memorises more than one. The statement is about orders of magnitude
+# only. At equal numbers of parameters, the constant in the network's upper bound is larger than that in attention's
+# lower bound, and on generic data the outputs of the network can move in more directions.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -78,7 +78,8 @@
 #
 # *The data.* With $x^{(t)}$ any $n$ of which are independent, the queries $[0; x^{(t)}]$ have Kruskal rank $n$, and
 # each context $e_1, \dots, e_n$ has rank $n$. So there are data of every $T > P/d_\mathrm{out} =
-# (n+1)m/d_\mathrm{out} + m + 1$ that satisfy both assumptions and that no network with $m$ hidden units memorises.
+# (n+1)m/d_\mathrm{out} + m + 1$ with $T \ge n$ that satisfy both assumptions and that no network with $m$ hidden units
+# memorises. (For $T < n$, "Kruskal rank at least $n$" means that the queries are independent; the data exist as well.)
 # $\square$
 #
 # </details>

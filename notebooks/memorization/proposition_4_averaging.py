@@ -47,15 +47,17 @@
 #
 # **The paper states.** As it traverses the attention layer, the "[CLS]" token effectively mixes information from the
 # surrounding context, which is distinct for each image. Therefore, after a single (even randomly initialized and fixed)
-# Self-Attention layer, we establish that Assumptions 2 and 1 are satisfied.
+# Self-Attention layer, we establish that Assumptions 2 and 1 are satisfied. This allows us to directly apply Theorem 1
+# to the second layer of Attention to achieve memorization.
 #
 # </blockquote>
 #
 # <blockquote>
 #
 # **Beyond the paper.** The paper proves this for a layer that averages. In exact arithmetic, it is true for almost all
-# weights of a layer with a skip connection and $Hd_v\ge d$, on all data that satisfy Assumptions 2 and 3. In float32,
-# trained BERT is a counterexample (Table 3).
+# weights of a layer with a skip connection and $Hd_v\ge n$, on all data that satisfy Assumptions 2 and 3. The layers of
+# Section 4.4 have $d_v=d$, so we take this condition as given. It cannot be weakened: if all queries are 0, the new
+# ones span at most $Hd_v$ dimensions. In float32, trained BERT is a counterexample (Table 3).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -93,19 +95,27 @@
 #
 # <details><summary>Proof of Section 4.4, a random layer</summary>
 #
-# Let the data satisfy Assumptions 2 and 3, and let the layer have $H$ heads with $Hd_v \ge d$, a skip connection and
+# Let the data satisfy Assumptions 2 and 3, and let the layer have $H$ heads with $Hd_v \ge n$, a skip connection and
 # keys of any width. Its outputs are analytic functions of all its weights together, since softmax is analytic.
 #
-# *One point.* At $W_{K_h} = W_{Q_h} = 0$ every head gives the mean token $\bar e$. As $Hd_v \ge d$, there are values
-# and output weights with $\sum_h W_{V_h}W_{O_h} = I$, where $W_{O_h}$ is the part of $W_O$ that reads head $h$: cut the
-# columns of $I$ into parts of at most $d_v$. The layer then adds $\bar e$ to every token, and by Proposition 4 the new
-# data satisfy Assumptions 1 and 2.
+# *One point for each set.* At $W_{K_h} = W_{Q_h} = 0$ every head gives the mean token $\bar e$, so the layer adds
+# $A\bar e$ to every token, with $A^\top = \sum_h W_{V_h}W_{O_h}$, where $W_{O_h}$ is the part of $W_O$ that reads head
+# $h$. As $Hd_v \ge n$, $A$ can be any matrix of rank at most $n$. For a context, take $A = 0$: its tokens stay
+# independent. For $n$ examples $t$, the sums $w_t = e^{(t)} + \bar e^{(t)}$ are independent by Assumption 3. Let the
+# rows of $F \in \mathbb R^{n \times d}$ be an orthonormal basis of the span of the $w_t$, so that the $Fw_t$ are
+# independent, and $A = F^\top F$. As $FA = F$, the new queries satisfy $F(e^{(t)} + A\bar e^{(t)}) = Fw_t$, so they are
+# independent.
 #
 # *Almost all points.* For any $n$ examples the Gram determinant of their new queries is an analytic function of the
-# weights, and so is that of the tokens of each new context. None of them is 0 at the point above. An analytic function
-# on $\mathbb R^N$ that is not 0 somewhere is 0 on a set of measure zero only. There are finitely many of these
-# determinants, so for almost all weights none is 0. Random weights with a density are outside of the exceptions with
-# probability 1. $\square$
+# weights, and so is that of the tokens of each new context. Each of them is not 0 at one of the points above. An
+# analytic function on $\mathbb R^N$ that is not 0 somewhere is 0 on a set of measure zero only. There are finitely many
+# of these determinants, so for almost all weights none is 0. Random weights with a density are outside of the
+# exceptions with probability 1.
+#
+# *Narrower values.* If all queries are 0, every head gives $\bar e$, whatever its keys, and the new queries $A\bar e$
+# span at most $Hd_v$ dimensions. Assumption 3 can hold, so for $Hd_v < n$ Assumption 1 can fail for all weights.
+#
+# *The second layer.* The new data satisfy both assumptions with the same $n$ and $d$, so Theorem 1 applies. $\square$
 #
 # </details>
 #
@@ -128,7 +138,7 @@ from itertools import combinations
 
 import torch
 
-from attention_theory.memorization.attention import Examples
+from attention_theory.memorization.attention import Examples, capacity, features, predict, random_heads
 from attention_theory.memorization.averaging import (
     averaging_layer,
     cancelling_examples,
@@ -136,9 +146,13 @@ from attention_theory.memorization.averaging import (
     whole_mean_shifted_queries,
 )
 from attention_theory.memorization.certified.averaging import certify_averaging
-from attention_theory.memorization.exact_rank import exact_self_attention
-from attention_theory.memorization.examples import draw, sample_examples
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.exact_rank import exact_features, exact_self_attention
+from attention_theory.memorization.examples import draw, integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, modular_ranks
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.numerics import PRIME
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -222,7 +236,16 @@ def ranks_after(examples: Examples, H: int, h: int) -> tuple[int, int]:
     return int(modular_ranks(new[:, 0][subsets]).min()), int(modular_ranks(new).min())
 
 
+def rank_from_zero(value_width: int) -> int:
+    """The smallest rank of n new queries if all queries are 0, after one head with values of a given width."""
+    zero, width_1 = 0 * class_tokens.queries.long(), integer_vectors(2 * width, 1, seed + 3).view(2, 1, width, 1)
+    means = exact_features(class_tokens.contexts.long(), zero, *width_1)
+    values, output = (integer_vectors(value_width, width, seed + one, 9) for one in (4, 5))
+    return int(modular_ranks((means @ (values.T @ output)).remainder(PRIME)[subsets]).min())
+
+
 random_layer = {name: ranks_after(class_tokens, H, h) for name, (H, h) in layers.items()}
+from_zero = {width_of: rank_from_zero(width_of) for width_of in (context, context - 1)}
 show.table(
     ["random layer", "smallest rank of n queries", "of a context", "n"],
     [(name, *ranks, context) for name, ranks in random_layer.items()],
@@ -306,8 +329,22 @@ claim.certified("all examples of four tokens", certify_averaging())
 claim.verdict()
 
 # %%
+first, count = random_heads(2, width, width, seed + 6), capacity(3, context, context)
+data = equal_queries(sample_examples(count, context, width, shared=False, seed=seed + 7))
+each = Examples(data.contexts.repeat_interleave(context, dim=0), data.contexts.flatten(0, 1))  # every token as a query
+mix = normal(2 * width, width, seed=seed + 8)
+second = Examples(
+    (each.queries + features(first, each) @ mix).view_as(data.contexts), data.queries + features(first, data) @ mix
+)
+labels, built = normal(count, 1, seed=seed + 9), build_heads(second, 3, context, seed=seed)
+two_layers = (predict(built.heads, solve_readout(built.Z, labels, 3, 1), second) - labels).abs().max().item()
+
+# %%
 claim = Claim("memorization/remark-random-layer")
 claim.equal("smallest rank of n queries after", {name: ranks[0] for name, ranks in random_layer.items()}, context)
+claim.equal("queries 0, values of width n: smallest rank of n queries after", from_zero[context], context)
+claim.control.equal("queries 0, values of width n - 1: the same", from_zero[context - 1], context)
+claim.at_most(f"{count} labels, second layer built after a random one: residual", two_layers, 1e-9)
 claim.equal("smallest rank of a context after", {name: ranks[1] for name, ranks in random_layer.items()}, context)
 claim.control.equal(
     "smallest rank of n queries before", int(modular_ranks(class_tokens.queries.long()[subsets]).min()), context

@@ -44,31 +44,34 @@
 #
 # **Text after Proposition 5 (Is a full rank out of reach?)** *Appendix I*
 #
-# **The paper states.** Note that all the context vectors can be in general position and still satisfy this condition.
-# Moreover, this upper bound puts no assumption on the query vectors. Hence even with the strongest assumptions,
-# obtaining a full-rank matrix $Z$ is out of reach.
+# **The paper states.** One might wonder whether under stronger assumptions, a full-rank $Z$ with rank $Hd$ is
+# achievable or not. We prove that even the "General Position" on all tokens assumption is not enough. Hence even with
+# the strongest assumptions, obtaining a full-rank matrix $Z$ is out of reach.
 #
-# **What is true.** General position of all tokens does not guarantee that $Z$ has full rank.
+# </blockquote>
 #
-# **What changed.** Full rank is possible: random tokens, which are in general position, give $Z$ the full rank $Hd$.
+# <blockquote>
+#
+# **Beyond the paper.** We read "out of reach" as "not guaranteed", which is the meaning of "not enough", and take
+# $H\ge2$. Full rank is possible: for $n\ge2$ and almost all tokens, which are in general position, $Z$ has rank
+# $\min(T,Hd)$ (Bridge 3.3).
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # In every row of $Z$, the entries of each head sum to $C$. The difference of two such sums is 0, and $H$ heads give
-# $H-1$ relations. If $C=0$, the sum of each head is itself 0, which gives one more relation. The second claim is too
-# strong, because examples with a lower rank do not rule out others with full rank.
+# $H-1$ relations. If $C=0$, the sum of each head is itself 0, which gives one more relation.
 #
-# <details><summary>Proof of Text after Proposition 5, as corrected</summary>
+# <details><summary>Proof of Text after Proposition 5</summary>
 #
-# *Not given.* Tokens that sum to $C \ne 0$ can be in general position, and by Proposition 5 the rank of $Z$ is then at
-# most $H(d-1)+1$, less than $Hd$ for $H \ge 2$.
+# *Not guaranteed.* Tokens that sum to $C \ne 0$ can be in general position, and by Proposition 5 the rank of $Z$ is
+# then at most $H(d-1)+1$, less than $Hd$ for $H \ge 2$.
 #
-# *Not out of reach.* A minor of $Z$ of size $Hd$ is an analytic function of all tokens, queries and key-query weights.
-# With whole-number tokens below, one is not 0, so it is 0 on a set of measure zero only. Dependent sets of $d$ tokens
-# are of measure zero too. So for almost all tokens, these are in general position and $Z$ has rank $Hd$ for almost all
-# weights. $\square$
+# *Not excluded, for $n \ge 2$.* By {claim:ref}`Bridge 3.3 <bridges/bridge-3-3>`, $Z$ has rank $\min(T, Hd)$ for almost
+# all tokens, queries and weights. Dependent sets of $d$ tokens are of measure zero. So for almost all tokens, these are
+# in general position and $Z$ has rank $Hd$, where $T \ge Hd$. (At $n = 1$ all heads give the same token, and the rank
+# is at most $d$.) $\square$
 #
 # </details>
 #
@@ -178,7 +181,7 @@ free_tokens = integer_vectors(12, 4, seed, largest=25)
 claim.true("12 free whole tokens, d = 4: general position", is_in_general_position(free_tokens))
 in_full = exact_ranks(*sizes[0], sizes[0][2], shared=False, seed=seed)[-1]
 claim.equal("free whole tokens, first size: exact rank of Z less Hd", in_full - full[0], 0)
-claim.printed.at_least("free tokens: dimensions that Z lacks, least", min(below[4]), 1)
+claim.control.at_least("free tokens: dimensions that Z lacks, least", min(below[4]), 1)
 claim.control.true("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)))
 claim.verdict()
 

@@ -318,8 +318,8 @@ show.table(
 #    it is 9.
 #    <details><summary>Solution</summary>
 #
-#    It is 6. There are nine queries, $\pm1,\dots,\pm4$ and $5$. The row of $-s$ is a fixed vector minus the row of $s$.
-#    Hence this vector and the five rows of $1,\dots,5$ span all nine.
+# It is 6. There are nine queries, $\pm1,\dots,\pm4$ and $-5$. The row of $-s$ is a fixed vector minus the row of $s$.
+# Hence this vector and the five rows of $1,\dots,4$ and $-5$ span all nine.
 #
 #    </details>
 #

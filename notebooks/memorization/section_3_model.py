@@ -90,8 +90,8 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** We judge the orders for $n\ge2$. At $n=1$ with one shared context, the capacity is 1 for every
-# $H$.
+# **Beyond the paper.** The orders are for $n\ge2$: as the paper says in Section 4.2, the capacity with one shared token
+# is 1 for every $H$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -108,8 +108,8 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** These entries are for $d_\mathrm{out}=1$; Section 3 has $W_D\in\mathbb R^{d\times
-# d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$.
+# **Beyond the paper.** These two entries are for $d_\mathrm{out}=1$; Section 3 has $W_D\in\mathbb R^{d\times
+# d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$. All other entries agree.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -304,7 +304,7 @@ claim.equal("formula less count", parameter_count(*sizes) - counted, 0)
 claim.equal("count less printed formula", counted - parameter_count(*sizes, form="printed"), heads * width * values)
 claim.at_most("largest deviation of an exponent", max(abs(a - b) for a, b in exponents.values()), 0.05)
 claim.equal("setting 3, shared context, (H, n, d): labels within reach", reach, promised)
-claim.misprint.equal("printed formula less count", parameter_count(*sizes, form="printed") - counted, 0)
+claim.printed.equal("printed formula less count", parameter_count(*sizes, form="printed") - counted, 0)
 claim.control.equal("setting 3, separate contexts, (2, 2, 6): labels within reach", apart, promised[str((2, 2, 6))])
 claim.certified("count and orders, all sizes", certify_parameter_count())
 claim.verdict()
@@ -322,8 +322,8 @@ shapes = {
 }
 claim = Claim("memorization/table-2")
 claim.equal("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, shape in shapes.values()), 0)
-claim.control.equal("axes of W_D for labels of several numbers, by the table", readout.decode.ndim, 1)
-claim.control.equal("numbers in such a label, by the table", batched[0].numel(), 1)
+claim.printed.equal("axes of W_D for labels of several numbers, by the table", readout.decode.ndim, 1)
+claim.printed.equal("numbers in such a label, by the table", batched[0].numel(), 1)
 claim.verdict()
 
 # %% [markdown]

@@ -43,15 +43,18 @@
 # **The paper states.** (2) When further fixing the number of heads $H$, increasing the context size $n$ improves
 # memorization.
 #
+# **What is true.** The sentence is true if all examples share one context: every token then adds $H(d+1)$ directions in
+# which the outputs can move.
+#
+# **What changed.** The context must be shared, as in the paper's experiments. With separate contexts and $d_h=d$, the
+# number of directions is the same for every $n\ge2$: 144 at $d=8$ with two heads.
+#
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** We judge the sentence for one context that all examples share, as in the paper's experiments.
-# There, every token adds $H(d+1)$ directions in which the outputs can move. If each example has a separate context, it
-# is open whether longer contexts memorise more: the number of directions is then the same for every $n\ge2$ (144 at
-# $d=8$ with two heads). This neither shows nor excludes a gain, since equally many directions need not contain the same
-# labels.
+# **Beyond the paper.** Equally many directions need not contain the same labels. It is therefore open whether longer
+# separate contexts fit some labels that shorter ones do not.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -76,7 +79,8 @@
 #
 # **Beyond the paper.** The paper excludes any gain, and with separate contexts the additional directions are a gain.
 # Theorem 1 does not imply the sentence, because it is a lower bound. For $d_h<n$, this bound is not tight: with a
-# shared context and $d_h=1$, the rank of $Z$ is already $H(n-1)+1$ in our runs.
+# shared context and $d_h=1$, the rank of $Z$ is already $H(n-1)+1$ for almost all weights, if no query is 0 and no two
+# are equal or opposite (see Beyond Assumption 1).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -105,7 +109,12 @@
 #
 # </details>
 #
-# <details><summary>Proof of Section 5.2, conclusion (3), for shared contexts</summary>
+# <details><summary>Proof of Section 5.2, conclusions (2) and (3), for shared contexts</summary>
+#
+# *Longer contexts.* For $d_h = d$ the count for a shared context is $H(n-1)(d+1) + 1$, and a token adds $H(d+1)$. Where
+# the derivative has this rank at $n + 1$, the image contains an open set of labels, of which $n$ tokens meet a set of
+# measure zero, by the argument below. With separate contexts, the count $Hd(d+1)$ does not depend on $n$. It is reached
+# at $n = 2$ below, so no longer context has more labels within reach.
 #
 # *Beyond $n - 1$, nothing.* Let $E$ be shared and of rank $n$, and $J = I - \frac1n\mathbf 1\mathbf 1^\top$. Softmax
 # does not see a number added to all logits, so a head's weights are $\mathrm{softmax}(Me)$ with $M = JEW_KW_Q^\top$. As
@@ -256,8 +265,9 @@ claim = Claim("memorization/remark-conclusion-2")
 claim.equal("shared: least gain of labels in reach by a token, less H(d + 1)", min(gains) - 2 * (width + 1), 0)
 claim.at_most(f"{beyond_short} labels, trained: residual with n = d - 2", to_the_long, 1e-6)
 claim.control.at_most(f"{beyond_short} labels, trained: residual with n = 2", to_the_short, 1e-6)
-claim.control.above("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], 0)
+claim.printed.above("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], 0)
 claim.certified("gain by a token, all sizes", certify_longer_contexts())
+claim.equal("separate contexts: labels within reach, n = 2, less Hd(d + 1)", level[0] - 2 * width * (width + 1), 0)
 claim.number("separate contexts: labels within reach, n = d - 2", level[-1])
 claim.verdict()
 
@@ -324,8 +334,8 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# With a separate context for each example, keys wider than $n$ do help: they put more labels within reach until
-# $d_h=d$. Elsewhere, the paper is more careful: "Theorem 1 suggests there is *no* gain in memorization capacity
+# With separate contexts, longer contexts put no more labels within reach, and keys wider than $n$ do, until $d_h=d$.
+# Elsewhere, the paper is more careful: "Theorem 1 suggests there is *no* gain in memorization capacity
 # provided $d_h>n$" (Section 4).
 #
 # ## What to remember

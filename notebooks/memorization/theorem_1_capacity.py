@@ -23,12 +23,13 @@ from attention_theory.memorization.attention import (
 )
 from attention_theory.memorization.certified.layers import certify_readout
 from attention_theory.memorization.construction import Roles, blocks, build_heads, printed_roles
-from attention_theory.memorization.examples import sample_examples, with_faulty_context
+from attention_theory.memorization.exact_rank import exact_features
+from attention_theory.memorization.examples import integer_vectors, sample_examples, with_faulty_context
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.single_head import one_hot_of_largest
-from attention_theory.numerics import numerical_rank
-from attention_theory.randomness import normal
+from attention_theory.numerics import modular_rank, numerical_rank
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 from bookpress.claims import schematic
@@ -115,7 +116,8 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** We read "$\ge d_\mathrm{out}$" as a condition on $d$ as well as on $d_v$. The comma after $d$
-# allows this reading, and Step 2 of the proof needs it, because the matrix of all outputs has rank at most $d$.
+# allows this reading, and Step 2 of the proof needs it, because the matrix of all outputs has rank at most $d$. For
+# $n\ge2$, the layer memorises every $T\le\max(H,H(r-1)+1)$, which is more for $d_h=1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -499,12 +501,13 @@ claim.verdict()
 #
 # **Section 1 (The theorem as stated in the introduction)** *Section 1*
 #
-# **The paper states.** A single-layer MHA module with $H$ heads, embedding dimension $d$, key/query dimension $d_h$,
-# value dimension $d_v$, context size $n<d$, output dimension $d_\mathrm{out}\le d_v$, equipped with a total of
-# $O(Hd(d_h+d_v))$ trainable parameters, is capable of memorizing $\Omega(H\min(n,d_h))$ input examples.
+# **The paper states.** A single-layer MHA module with $H$ heads, context size $n<d$, output dimension
+# $d_\mathrm{out}\le d_v$, equipped with a total of $O(Hd(d_h+d_v))$ trainable parameters, is capable of memorizing
+# $\Omega(H\min(n,d_h))$ input examples. Specifically when $d_\mathrm{out}=d_h=d$ and $n=\Theta(d)$, this finding
+# recovers the optimal order of real-valued numbers that can be memorized with the given number of parameters.
 #
-# **What is true.** The module is capable of this if, in addition, $d_\mathrm{out}\le d$, and $n$ and $d_h$ are at
-# least 2.
+# **What is true.** The module is capable of this if, in addition, $d_\mathrm{out}\le d$. The order is optimal for
+# $d_v=\Theta(d)$.
 #
 # **What changed.** The condition $d_\mathrm{out}\le d$ is missing. The matrix of all outputs has rank at most $d$, so
 # with $d_\mathrm{out}>d$ there are labels that no number of heads can fit.
@@ -513,26 +516,59 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** At $n=1$, all heads see the same token, and with one shared context the capacity is 1 for every
-# $H$. For $d_h=1$, Theorem 1 promises one example; we know more only for special data.
+# **Beyond the paper.** As in all rows, the orders are for $n\ge2$: the paper itself says in Section 4.2 that with one
+# shared token the capacity is 1 for every $H$. Theorem 1 promises only one example at $d_h=1$. The module then
+# memorises every $T\le H$. For this it is enough that every two queries are independent and that each context has two
+# tokens that differ; if all tokens are multiples of one vector, $Z$ has no larger rank.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # The output passes through $d$ numbers before it is decoded, so with $d_\mathrm{out}>d$ no number of heads helps. The
-# paper's experiments also violate the condition, with 100 classes at $d=64$. However, they only count how often the
-# largest output is the right one, and do not require exact labels.
+# paper's experiments also violate the condition, with 100 classes at $d=64$, but they only count how often the largest
+# output is the right one.
 #
-# <details><summary>Proof of Section 1, second contribution, with d_out at most d</summary>
+# <details><summary>Proof of Section 1, second contribution, with d_out at most d, for two tokens or more</summary>
 #
-# *The condition is needed*, and Theorem 1 holds with it: see the proof of Theorem 1.
+# *The condition is needed*, and Theorem 1 holds with it: see the proof of Theorem 1. (At $n = 1$ every softmax weight
+# is 1, so with one shared context all outputs are equal, and two labels that differ cannot both be met.)
 #
 # *The orders.* Let $r = \min(n, d_h) \ge 2$. Then $H(r-1)+1 > Hr/2$, so the layer memorises $\Omega(Hr)$ examples. As
-# $d_\mathrm{out} \le d_v$, it has $2Hdd_h + 2Hdd_v + dd_\mathrm{out} \le 3Hd(d_h+d_v)$ parameters. At $n = 1$ every
-# softmax weight is 1, so with one shared context all outputs are equal, and two labels that differ cannot both be met.
-# $\square$
+# $d_\mathrm{out} \le d_v$, it has $2Hdd_h + 2Hdd_v + dd_\mathrm{out} \le 3Hd(d_h+d_v)$ parameters.
+#
+# *Keys of width one.* Let $d_h = 1$, $n \ge 2$ and $T \le H$. Let every two queries be independent, and let each
+# context $E_t$ have two tokens that differ; Assumptions 1 and 2 imply both. We show that $\mathrm{rank}\,Z = T$ for
+# some weights. Choose $v \in \mathbb R^d$ such that no $g_t = E_tv$ is constant. This excludes a hyperplane for each
+# $t$. Let all heads have $W_K = v$, and head $h$ have $W_Q = s_ha$. Its features satisfy $v \cdot z_h^{(t)} = f_t(s_h)$
+# with $f_t(s) = g_t \cdot \mathrm{softmax}(s\,(a \cdot e_t)\,g_t)$. Let no $a \cdot e_t$ be 0. As $s \to \infty$, the
+# weight moves to the largest entries of $g_t$ if $a \cdot e_t > 0$, and to the smallest otherwise. Let $\gamma_t > 0$
+# be the gap between them and the next value in $g_t$, and $r_t = |a \cdot e_t|\gamma_t$. Then
+# $f_t(s) = f_t(\infty) - C_te^{-sr_t}(1 + o(1))$ with $C_t \ne 0$. If $r_t = r_{t'}$, then $a$ is orthogonal to
+# $\gamma_te_t + \gamma_{t'}e_{t'}$ or $\gamma_te_t - \gamma_{t'}e_{t'}$. These vectors are not 0, and there are
+# finitely many, since $\gamma_t$ has two possible values. Choose $a$ outside all these hyperplanes, so that the $r_t$
+# differ. If $\sum_tc_tf_t = 0$ for all $s$ and not all $c_t$ are 0, subtract the limit: among the $t$ with $c_t \ne 0$,
+# the term with the smallest $r_t$ vanishes more slowly than the sum of all others, a contradiction. Hence
+# $f_1, \dots, f_T$ are independent functions, and some numbers $s_1, \dots, s_T$ make the matrix of all $f_t(s_h)$
+# invertible. Its columns are combinations of those of $Z$, so $\mathrm{rank}\,Z = T$, and Step 2 gives the read-out. If
+# all tokens are multiples of one vector, then so are all features of a head, and $\mathrm{rank}\,Z \le H$.
+#
+# *The optimal order.* Let $d_\mathrm{out} = d_h = d$, and let $d_v$ and $n$ be of order $d$. The $T$ labels are
+# $Td = \Theta(Hd^2)$ numbers, and there are $\Theta(Hd^2)$ parameters. The outputs are a smooth function of the
+# parameters, so if there are more numbers than parameters, the labels that can be met have measure 0. $\square$
 #
 # </details>
+
+# %%
+H, n = 6, 3  # the worst data for keys of width one: all queries in a plane, all tokens on a line
+angles, line = torch.arange(1, H + 2), integer_vectors(1, 5, generator(seed))
+in_plane = torch.stack([angles, angles**2 + 1, *[0 * angles] * 3], dim=1)  # every two are independent
+thin_maps = integer_vectors(2 * H * 5, 1, generator(seed + 1), 9_999).view(2, H, 5, 1)
+thin_ranks = {}
+for name, places in {"differ": angles[:, None] + torch.arange(n) ** 2, "equal": angles[:, None].expand(-1, n)}.items():
+    thin_ranks[name] = modular_rank(exact_features(places[..., None] * line, in_plane, *thin_maps))
+lonely = int(numerical_rank(features(random_heads(H, 5, 2, seed), sample_examples(2, 1, 5, seed=seed))))
+shares = {f"d = {d}": [capacity(8, n, d) * d / (4 * 8 * d * d + d * d) for n in (d // 2, 2)] for d in (8, 16, 32, 64)}
+print(f"{H} heads, {H + 1} examples: exact rank {thin_ranks['differ']}; with equal tokens {thin_ranks['equal']}")
 
 # %%
 claim = Claim("memorization/introduction-capacity")
@@ -541,6 +577,11 @@ claim.printed.at_most("d_out = 5 of d_v = 5, d = 3: residual of the best layer",
 claim.equal("the same, less what rank d leaves", beyond_width - out_of_reach, 0, tolerance=1e-10)
 claim.equal("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), 5)
 claim.control.at_most("H(n - 1) + 2 shared examples, same heads: residual", one_more, 1e-10)
+claim.control.equal("n = 1, shared context, six heads: rank of Z for two examples", lonely, 2)
+claim.equal("width 1, queries in a plane, tokens on a line: exact rank", thin_ranks["differ"], H)
+claim.control.equal("the same with equal tokens in each context: exact rank", thin_ranks["equal"], H)
+claim.at_least("n = d/2, width d: labels over parameters", {name: few[0] for name, few in shares.items()}, 1 / 16)
+claim.control.at_least("n = 2, d = 64: labels over parameters", shares["d = 64"][1], 1 / 16)
 claim.verdict()
 
 # %% [markdown]
