@@ -100,8 +100,8 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - In the construction, the layer with $C$ for $f$ and $W^V$ for $w$ sums over all $j$. The scores $f(\mu, \nu)\, w_\nu
-#   - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$ agents; no weights do so for two different
-#   numbers of agents.
+#   - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$ agents; unless all $f(\mu, \mu)\, w_\mu$ are
+#   0, no weights do so for two different numbers of agents.
 # - In the construction, a Fourier series in two coordinates needs loops in both, but the $x$ axis ends at a wall.
 #   Theorem 3.1 gives the scores without loops.
 #
@@ -139,8 +139,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Each number $L$ of agents needs different weights: no single set of weights is exact for several
-# numbers, which the paper does not say here.
+# **Beyond the paper.** Unless all $f(0, q, q)\, w_{r, q}$ are 0, each number $L$ of agents needs different weights,
+# which the paper does not say here.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -149,9 +149,8 @@ show.figure(
 # Products of orthogonal codes are orthogonal, so [Theorem 3.1](theorem_3_1_representation.ipynb) applies to $N^2$
 # cells, or to $2N^2$ cells with a policy. The layer then has $N^4$ or $4N^4$ scores, and sums over all $j$.
 #
-# To leave out $j=i$ for $L$ agents, we subtract the agent's own term, a part $\frac1L$ of it from each score. No
-# weights are correct for two different numbers of agents: if all agents are alike, the layer grows as $L$, but the sum
-# as $L-1$.
+# To leave out $j=i$ for $L$ agents, we subtract the agent's own term, a part $\frac1L$ of it from each score. Unless
+# this term is 0, each $L$ needs other weights: if all agents are alike, the layer grows as $L$, but the sum as $L-1$.
 #
 # If the effect depends on differences around *both* loops, most entries of $C$ are zero in the sinusoidal code
 # ([Theorem B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the paper's agents ends at a wall, and then more entries
@@ -377,7 +376,7 @@ claim.verdict()
 # ## What to remember
 # - Coordinates and labels only make the set of symbols larger, and the scores grow as its square.
 # - If both coordinates are loops, sines and cosines make most scores zero.
-# - A layer can leave out $j=i$ for any one number of agents, but never for two different numbers.
+# - A layer can leave out $j=i$ for any one number of agents, but in general not for two.
 #
 # ## Exercises
 #

@@ -74,13 +74,11 @@ show.figure(
 # equivalently, $\tilde C_{u,v} = \sum_{k \in D} a_k \mathbb I[u - v = k]$, $u, v \in \{1, \dots, L\}$. With $W^V = [A;
 # 0]$ the row of the final time step yields precisely $m[L+1]$.
 #
-# <details><summary>Slips (3)</summary>
+# **What is true.** With $\tilde C_{u,v} = \sum_{k \in D} a_k \mathbb I[u - v = k]$, $u, v \in \{1, \dots, L+1\}$, and
+# $W^V = [A^\top; 0]$, the row of time $L+1$ yields $m[L+1]$.
 #
-# - Tokens are rows, so the value matrix must be $[A^\top; 0]$.
-# - The query also has a time, so there are $L + 1$ positions.
-# - The paper calls entries of 1 equivalent to the factors $a_k$, but $\tilde C$ needs the factors.
-#
-# </details>
+# **What changed.** Tokens are rows, so the value matrix contains $A^\top$. Entries of 1 are not equivalent to the
+# factors $a_k$, and the query also has a time.
 #
 # </blockquote>
 #
@@ -170,8 +168,9 @@ claim = Claim("hyper-attention/time-series-construction")
 claim.at_most("last output against the value to come, relative error", right, 1e-12)
 claim.at_most("another value in the query token, relative error", any_query, 1e-12)
 claim.at_most("with [A^T; 0], L + 1 places and a_k, relative error", right, 1e-12, of="proof")
-claim.misprint.at_most("value matrix [A; 0], relative error", not_transposed, 1e-12, of="proof")
-claim.misprint.at_most("1 in place of the factors, relative error", ones_for_factors, 1e-12, of="proof")
+for part in ("statement", "proof"):
+    claim.misprint.at_most("value matrix [A; 0], relative error", not_transposed, 1e-12, of=part)
+    claim.misprint.at_most("1 in place of the factors, relative error", ones_for_factors, 1e-12, of=part)
 claim.control.at_most("a delay of 4 in place of 5, relative error", wrong_delay, 1e-12)
 claim.verdict()
 

@@ -100,9 +100,9 @@ show.figure(
 # A layer can represent any table of strengths ([Theorem 3.1](theorem_3_1_representation.ipynb)). Ours is 1 for heights
 # that differ by at most $2R$ and 0 for others, and every agent sends $-1$.
 #
-# An agent is always close to itself, so we get $V_i-1$. No weights avoid this for every number of agents. A lone agent
-# must get 0, so it must contribute 0 at its own height. Yet two agents at the same height must each get $-1$. For one
-# fixed number $L$ of agents, we obtain $V_i$ with the scores $C_{mn}-\frac1L$.
+# An agent is always close to itself, so we get $V_i-1$. No weights avoid this for two different numbers of agents. If
+# all $L$ agents are at one height, the layer gives each $L\,T$, where $T$ is the score times the value there, and must
+# give $-(L-1)$. For one fixed $L$, we obtain $V_i$ with the scores $C_{mn}-\frac1L$.
 #
 # ## See it run
 # We simulate random starts to the end, and record which agents touch.

@@ -105,10 +105,11 @@ show.figure(
 #
 # **Beyond Definition 5.1 (What HyperFeatureAttention on features side by side can do)**
 #
-# Some stack of linear HyperFeatureAttention of orders up to $A$, with skip connections or without, computes
-# $\sum_jg(x_i;x_j)$ at all lengths if and only if $g$ is a sum of functions of $A$ features of $i$ and $2A$ features of
-# $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$, where $K=A^D$, a stack of $D$
-# layers computes it if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
+# Some stack of linear HyperFeatureAttention of orders up to $A$ and any widths, with skip connections or without,
+# computes $\sum_jg(x_i;x_j)$ at all lengths if and only if $g$ is a sum of functions of $A$ features of $i$ and $2A$
+# features of $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$, where $K=A^D$, a
+# stack of $D$ layers computes it if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of
+# $j$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -270,7 +270,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - What one word contributes through one head has rank 1, so it cannot separate "mind" from "bay".
+# - What one word contributes through one head has rank 1, so it cannot give both phrases their exact votes.
 # - The queries have vectors too. One head is certain to fail only if there are more phrases than words.
 # - Order 3 has a vector for each pair of words, and is exact if the pair determines the answer.
 #

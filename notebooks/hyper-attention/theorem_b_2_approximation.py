@@ -120,6 +120,14 @@ show.figure(
 # </details>
 #
 # </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** These widths are not always the smallest. With one output, $2r - 1$ dimensions are enough for
+# $T = F\,\mathrm{diag}(w)$ of rank $r$ if its column space has vectors $\lambda$, without zeros, and $u \ne 0$ such
+# that $\lambda \odot u$ is in its row space.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
@@ -161,7 +169,12 @@ show.figure(
 # entry by entry, the columns of $\mathrm{diag}(\lambda) W_q$ have $u$ among their combinations, which is already a
 # combination of the columns of $F_r$. So $B$ needs a basis of these ($r$), of the rows of
 # $F_r\,\mathrm{diag}(\lambda)^{-1}$ ($r$), and $q - 1$ vectors more. With $B^+$ in the place of $B^\top$, as the
-# columns of $B$ need not be orthonormal, the rest stays as it is. $\square$
+# columns of $B$ need not be orthonormal, the rest stays as it is.
+#
+# *Two fewer, for some tables.* With one output, take the scores $T\,\mathrm{diag}(\lambda)^{-1}$ and the values
+# $\lambda$. If $\lambda$ and $u$ are in the column space of $T$ and $\lambda \odot u = T^\top a$ for some $a$, then $u =
+# \mathrm{diag}(\lambda)^{-1} T^\top a$ is also a combination of the rows of the scores. The columns and rows together
+# span at most $2r - 1$ dimensions, and $\lambda$ is among them. $\square$
 #
 # *What fails as printed.* A matrix $B C B^\top$ has both its columns and its rows in the span of $B$. For $d = 1$ it is
 # $c\, b b^\top$, symmetric, and the squared distance of $F = e_1 e_2^\top$ from it is $1 - (b_1 b_2)^2 \ge \frac34$ for
@@ -263,6 +276,19 @@ fewer = {
     "r = 2, all outputs": missed_by_sharing(rank_two, weights, 2),
     "five symbols": missed_by_sharing(effect_five, weights_five, 2),
 }
+factor, both, other, another = normal(4, size, seed=draw).unbind()
+
+
+def missed_by_three(last):
+    """Relative error of a layer in three dimensions on a table of rank 2, with one output, and this last row vector."""
+    table = torch.outer(factor, last) + torch.outer(both, other)
+    onto = torch.stack([factor, both, other / factor], dim=1)
+    inverse = torch.linalg.pinv(onto)
+    layer = onto, inverse @ (table / factor) @ inverse.mT, inverse @ factor[:, None]
+    return ((functional_tensor(*layer).squeeze(-1) - table).norm() / table.norm()).item()
+
+
+three, three_of_another = missed_by_three(factor * both), missed_by_three(another)
 not_shared, _ = missed_by_sharing(rank_one, weights[:, :1], 1, share=False)
 show.table(["F and W", "dimensions", "relative error"], [[name, width, off] for name, (off, width) in fewer.items()])
 
@@ -282,6 +308,8 @@ claim.at_most("corrected: largest error of all sequences", errors, bounds)
 claim.control.at_most("200 tokens, bound without the factor L: largest error", long, without_length)
 claim.at_most("d = 2r + q - 1: relative error", {name: off for name, (off, _) in fewer.items()}, 1e-8)
 claim.control.at_most("r = q = 1, d = 2, factors not moved: relative error", not_shared, 1e-8)
+claim.at_most("r = 2, one output, d = 3, product of columns in the rows: relative error", three, 1e-8)
+claim.control.at_most("the same for another table of rank 2: relative error", three_of_another, 1e-8)
 claim.at_most("two symbols, width 2: squared distance", wide_two, 1e-10)
 claim.equal("two symbols, width 1, all weights equal: largest error of two tokens", by_hand, 0.5)
 claim.at_least("two symbols, width 1, trained: largest error of two tokens", trained_two, 0.5 - 1e-9)

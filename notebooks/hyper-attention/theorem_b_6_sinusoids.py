@@ -147,9 +147,10 @@ show.figure(
 #
 # **What changed.** Definition B.3 lacks this factor, and without it the result is $N f$.
 #
-# <details><summary>Slips (1)</summary>
+# <details><summary>Slips (2)</summary>
 #
 # - The codes are columns, so the product is $p_i^\top C\, p_j$.
+# - The theorem uses the codes of Eq. 16, whose misplaced factor $\frac1{\sqrt2}$ also breaks it.
 #
 # </details>
 #
@@ -171,16 +172,16 @@ show.figure(
 #
 # **Sinusoidal construction (Colliding agents in the sinusoidal code)** *Section 7.1; Appendix B.1.2, Eq. 16*
 #
-# **The paper states.** Assuming $N$ is even, embed the position as $p_i = \bigl[\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi
-# k n_i}{N}, \cos\tfrac{2\pi k n_i}{N}, \dots\bigr]$ (Eq. 16). A single layer with $W^V = [-\sqrt2, 0, 0, \dots]^\top$
-# and diagonal $C$, such that $C_{nn} = 2F[\lceil n/2 \rceil]$, can represent the value functions at Eq. (13) exactly,
-# for any $L$.
+# **The paper states.** Assuming $N$ is even, embed the position by Eq. 16. A single layer with $W^V = [-\sqrt2, 0, 0,
+# \dots]^\top$ and diagonal $C$, $C_{00} = \frac4N(2R + \frac12)$ and $C_{nn} = \frac2N \sin\bigl[\frac{2\pi}N (2R +
+# \frac12) k\bigr] / \sin\bigl[\frac{2\pi}N \frac12 k\bigr]$, $k = \lceil n/2 \rceil$, can represent the value functions
+# at Eq. (13) exactly, for any $L$.
 #
 # **What is true.** If $2R$ is an integer and $4R + 1 \le N$, the layer returns $V_i - 1$, which includes the bias of
 # $-1$ that the paper announces before Eq. 13.
 #
-# **What changed.** Equations 4 and 13 are sums over $j \ne i$, whereas the layer also adds the agent itself, as in
-# Example 1.
+# **What changed.** As in Lemma B.4, both conditions are missing. Equations 4 and 13 are sums over $j \ne i$, whereas
+# the layer also adds the agent itself, as in Example 1.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -326,7 +327,7 @@ value = torch.zeros(period, dtype=torch.float64)
 value[0] = -math.sqrt(2)
 scores = long_code @ diagonal.diag() @ long_code.mT
 too_wide_diagonal = window_diagonal(period, too_wide, form="printed").diag()
-spoiled = long_code @ too_wide_diagonal @ long_code.mT - window_matrix(period, too_wide)
+wide_error = (long_code @ too_wide_diagonal @ long_code.mT - window_matrix(period, too_wide)).abs().max()
 
 # %%
 small_code, few_places, near = position_code(small_period), small_period, (small_period - 1) // 4
@@ -409,6 +410,8 @@ claim.at_most("Definition B.3 as printed: distance to N f", times_n.abs().max(),
 claim.misprint.at_most("Definition B.3 as printed: distance to f", without.abs().max(), 1e-13)
 claim.at_most("p_i C p_j is the real series of Lemma B.5", by_series.abs().max(), 1e-13, of="proof")
 claim.control.close("rows and columns exchanged: distance to f[n_i - n_j]", other_way, wanted, atol=1e-13)
+in_eq_16 = position_code(small_period, form="printed")
+claim.misprint.close("codes of Eq. 16 as printed: distance to f", in_eq_16 @ matrix @ in_eq_16.mT, wanted, atol=1e-13)
 claim.verdict()
 
 # %%
@@ -427,7 +430,9 @@ claim.at_most("layer against the sum over others with the bias of -1, largest er
 claim.misprint.at_most("layer against Eq. 13, without the bias: largest error", without_bias, 1e-9)
 claim.at_most("code without the factor: P P^T against (N/2) I", orthogonal, 1e-11, of="proof")
 claim.misprint.at_most("code as printed: P P^T against (N/2) I", printed_error, 1e-11, of="proof")
-claim.control.at_most("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), 1e-11)
+claim.printed.at_most(f"R = {too_wide}, where 4R + 1 > N: P diag(C) P^T against the window", wide_error, 1e-11)
+claim.printed.at_most("the same as a construction", wide_error, 1e-11, of="proof")
+claim.control.close("P diag(C) P^T against the window of R - 1", scores, window_matrix(period, radius - 1), atol=1e-11)
 claim.number("code as printed: error of P P^T", printed_error)
 claim.verdict()
 
@@ -448,7 +453,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Definition B.3 lacks the factor $1/N$, which the later results need. Lemma B.4 needs a window that fits into the loop.
+# Definition B.3 lacks the factor $1/N$, which the later results need. Lemma B.4 and its layer need a window that fits the
+# loop.
 # The layer counts the agent itself, but Eq. 13 does not; the difference is the bias of [Example
 # 1](example_1_colliding_agents.ipynb).
 #
