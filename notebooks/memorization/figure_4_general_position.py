@@ -28,8 +28,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** Like the paper, we draw a random context for each example. We judge the linearity in $H$ and the
-# weaker dependence on $n$. For the number $H(d-1)+1$, see the conjecture of Appendix I.1.
+# **Beyond the paper.** Like the paper, we draw a random context for each example. The words "no longer" compare it with
+# a shared context, which at our size does not give a line in $n$ either. We leave open whether the figure suggests
+# $H(d-1)+1$; for this number, see the conjecture of Appendix I.1.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -42,7 +43,7 @@
 #
 # ## See it run
 # We train models of a reduced size, with tokens of 16 numbers, 20 classes and a few hundred examples. For the length
-# $n$, we train with both kinds of contexts, because the paper's "no longer" compares the two.
+# $n$, we train with both kinds of contexts.
 
 # %%
 import torch
@@ -182,7 +183,10 @@ show.table(
 claim = Claim("memorization/figure-4")
 for T, draws in (straightness or {heads_examples[0]: [0.0, 1.0]}).items():
     claim.at_least(f"separate contexts, T = {T}: R² in H below saturation", estimate(draws), 0.98)
-claim.above("exponent in n, shared less separate", estimate(weaker), 0.0)
+if bends:
+    claim.printed.at_least("one shared context: R² in n", estimate(bends[True]), 0.98)
+    claim.below("a context for each example: R² in n", estimate(bends[False]), 0.98)
+claim.number("exponent in n, shared less separate", weaker.mean())
 claim.at_least("memorised with separate contexts, less with shared ones, mean over n", estimate(more), 0.05)
 no_more = changing[False] - changing[True]
 claim.control.at_least(f"labels that change every epoch, n = {contexts[-1]}: the same", no_more, 0.05)
@@ -192,13 +196,16 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # We call a curve straight if $R^2\ge0.98$ for a line through the points below 0.95. We use the mean over the seeds,
-# with an interval by leaving out one seed at a time. For a line in $n$ through three points, $R^2$ is about 0.93 with
+# with an interval by leaving out one seed at a time. For a line in $n$ through three points, $R^2$ is about 0.9 with
 # shared contexts. Even there, at this size, the fraction is less linear in $n$ than in $H$. With separate contexts, the
-# interval of $R^2$ contains that of the shared ones, so $R^2$ does not distinguish the two. We read "no longer
-# strictly" as a smaller exponent. We chose sizes, seeds and thresholds after first runs, so the verdict is somewhat
-# overconfident. We also judge whether separate contexts help at all, which the caption does not say.
+# interval of $R^2$ contains that of the shared ones, so $R^2$ does not distinguish the two. We chose the exponent after
+# we had seen this, and therefore do not judge it. We chose sizes, seeds and thresholds after first runs, so the verdict
+# is somewhat overconfident. We also judge whether separate contexts help at all, which the caption does not say.
 #
 # </details>
+#
+# ## Where the paper differs
+# At our size, the fraction is not linear in $n$ with a shared context either.
 #
 # ## What to remember
 #

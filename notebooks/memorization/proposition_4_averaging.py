@@ -244,6 +244,7 @@ def rank_from_zero(value_width: int) -> int:
     return int(modular_ranks((means @ (values.T @ output)).remainder(PRIME)[subsets]).min())
 
 
+# %%
 random_layer = {name: ranks_after(class_tokens, H, h) for name, (H, h) in layers.items()}
 from_zero = {width_of: rank_from_zero(width_of) for width_of in (context, context - 1)}
 show.table(

@@ -2,9 +2,8 @@
 # # Proposition 5 · Tokens with a constant sum cost a dimension per head
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# *General position* of all tokens is the paper's strongest assumption. Does it guarantee that the features of a layer
-# have full rank? The paper answers no, with tokens whose entries have a fixed sum. The answer is right, but the paper
-# concludes too much from it.
+# The paper's strongest assumption is *general position* of all tokens. Does it guarantee that the features of a layer
+# have full rank? The paper answers no, with tokens whose entries have a fixed sum.
 #
 # **In numbers.** The entries of the token $(1,2,0)$ sum to 3, and so do those of $(0,1,2)$ and of every average of the
 # two. Two heads give six numbers, $z_1,\dots,z_6$, with $z_1+z_2+z_3=3=z_4+z_5+z_6$. The difference of the two sums is
