@@ -17,6 +17,7 @@
 # %%
 import torch
 
+from attention_theory.hyper_attention.certified.worlds import certify_hunters
 from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
 from attention_theory.hyper_attention.worlds.coupled_features import (
     block_parameters,
@@ -270,7 +271,7 @@ show.table(
 # ## How we checked
 # With the extra factor, the layer must give the values of the game on the torus. The paper's heads must do so if only
 # pairs with the same policy meet walls. As controls, we turn $y$ upwards, omit a head, and build the diagonal from
-# one-hot vectors of $x$ and $y$.
+# one-hot vectors of $x$ and $y$. On small grids we play every pair of entities.
 
 # %%
 claim = Claim("hyper-attention/predator-prey-construction")
@@ -291,6 +292,7 @@ claim.printed.equal("torus, pairs of one policy named in error", int((alike_name
 claim.equal(
     "torus, tables of the corrected heads, error", (tables["correct"] - values["torus"]).abs().max(), 0, of="proof"
 )
+claim.certified("grids of two to five cells: all worlds", certify_hunters())
 claim.verdict()
 
 # %% [markdown]

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from attention_theory.encodings import rotate
+from attention_theory.hyper_attention.certified.sizes import certify_block_parameters
 from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
 from attention_theory.layers import attention, attention_weights, causal_mask
 from attention_theory.numerics import relative_error
@@ -297,7 +298,7 @@ claim.control.at_most("scaled block against the printed form, error", other_scal
 claim.verdict()
 
 # %% [markdown]
-# For Remark F.4, we count the parameters of blocks of the paper's width.
+# For Remark F.4, we count the parameters of blocks of the paper's width, and prove the count for all sizes.
 
 # %%
 with torch.device("meta"):  # counted on blocks of the printed width, without their numbers
@@ -313,6 +314,7 @@ claim.equal("without value product, width 768", plain, 4 * 768**2)
 claim.equal("with value product, width 768", with_product, {f"order {a}": (3 + a) * 768**2 for a in multiplied})
 claim.control.equal("order 2 with value product, the count without it", multiplied[2], 4 * 768**2)
 claim.printed.below("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), 0.1)
+claim.certified("all heads, orders and widths", certify_block_parameters())
 claim.verdict()
 
 # %% [markdown]

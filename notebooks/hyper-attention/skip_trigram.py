@@ -17,6 +17,7 @@
 import torch
 from torch import Tensor
 
+from attention_theory.hyper_attention.certified.tuples import certify_skip_trigram
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.hyper_attention.layers.linear_hyper_attention import aggregate_tuples
 from attention_theory.randomness import generator, normal
@@ -248,7 +249,8 @@ show.figure(
 #
 # ## How we checked
 # We compare linear and softmax heads with the bound from the rank, and order 3 with the answers. The controls are equal
-# answers, two heads, and two answers for one pair of words.
+# answers, two heads, and two answers for one pair of words. For a single context word, a sum of squares proves the
+# bound for all scores and vectors.
 
 # %%
 claim = Claim("hyper-attention/skip-trigram")
@@ -266,6 +268,7 @@ claim.at_most("three words, order 3 with w of (keep, object), squared error", by
 claim.control.at_most("the same with one object for both answers, squared error", third_word["alike"], 1e-24)
 claim.control.at_least("larger task, two heads: error", two_heads_large, least_possible - 1e-9)
 claim.control.equal("one head misses 1 when both queries want one answer", same_answer_error, 1.0, tolerance=1e-12)
+claim.certified("one context word: all scores and vectors", certify_skip_trigram())
 claim.verdict()
 
 # %% [markdown]

@@ -70,7 +70,7 @@
 import torch
 
 from attention_theory.memorization.certified.averaging import certify_mean_added
-from attention_theory.memorization.certified.vectors import certify_block_triangle
+from attention_theory.memorization.certified.vectors import certify_block_triangle, certify_small_change
 from attention_theory.memorization.examples import draw, integer_vectors
 from attention_theory.numerics import modular_rank, numerical_rank
 from attention_theory.randomness import generator
@@ -173,6 +173,7 @@ claim.at_least("0.99 of the smallest value, along its singular pair: smallest ra
 claim.at_least("a random change of that size: smallest rank", min(generic), 5)
 claim.at_most("Weyl: largest move of a singular value less the size of the change", max(moved), 1e-13, of="proof")
 claim.control.at_least("exactly the smallest value, along its singular pair: largest rank", max(exact), 5)
+claim.certified("all matrices, A of rank up to 6", certify_small_change())
 claim.verdict()
 
 # %% [markdown]
@@ -181,9 +182,10 @@ claim.verdict()
 # The paper states Lemma 1 without a proof. We draw blocks with few different entries, so that all ranks occur. For all
 # entries, sympy proves that a minor of the triangle is the product of a minor of $A$ and one of $B$. The paper's proof
 # of Lemma 2 solves $\sum_ib_ie_i'=0$: it needs $b_i+\bar b=0$ for all $i$, with $\bar b$ the mean of the $b_i$, and the
-# sum of these equations, $2n\bar b=0$, leaves only $b=0$. For Lemma 5, a generic change of any size only raises the
-# rank of our matrices. In Appendix B.2, the two matrices are the features for one-hot weights and for nearly one-hot
-# weights. Our construction keeps the distance from one-hot at half of what the lemma allows.
+# sum of these equations, $2n\bar b=0$, leaves only $b=0$. For Lemma 5, z3 proves that the changed matrix takes no
+# vector but 0 of the row space of $A$ to 0. A generic change of any size only raises the rank of our matrices. In
+# Appendix B.2, the two matrices are the features for one-hot weights and for nearly one-hot weights. Our construction
+# keeps the distance from one-hot at half of what the lemma allows.
 #
 # </details>
 #

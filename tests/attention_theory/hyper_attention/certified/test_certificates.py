@@ -103,7 +103,7 @@ WRONG: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("hunters", worlds, "simulated_values", lambda made: made.clamp(min=-1)),
     ("B.4", fourier, "window_coefficients", lambda made: made + 3e-14),
     ("B.6", fourier, "attention_matrix", lambda made: made + 1e-13),
-    ("B.6", fourier, "position_code", lambda made: made.roll(1, 0)),
+    ("B.6", fourier, "position_code", lambda made: made.roll(1, 1)),
     ("F.4", sizes, "_count", lambda made: made + 1),
     ("trigram", tuples, "aggregate_interactions", _in_last_bit),
     ("trigram", tuples, "aggregate_tuples", _in_last_bit),
