@@ -120,14 +120,17 @@
 # Most of this chapter asks how large this rank can be. Heads that are trained for given labels can do more
 # ([Proposition 2](proposition_2_tightness.ipynb)).
 #
-# <details><summary>Proof of the order in setting (3)</summary>
+# <details><summary>Proof of Text after Theorem 1, the count and the order in setting (3)</summary>
 #
-# At least $H(n-1)+1$ examples are certain, by Theorem 1 with $d_h = d > n$. Now let all examples share one context. A
-# head acts through its logits up to a common number, a matrix of $n - 1$ free rows of $d$ numbers. A head's weights are
-# given by $n - 1$ of them, so all features are linear in 1 and these, and each of the $d$ outputs is a linear map of
-# these $H(n-1)+1$ numbers. So the outputs of $T$ examples, $Td$ numbers, are a smooth function of at most $H(n-1)d +
-# (H(n-1)+1)\,d = 2H(n-1)d + d$ numbers. For $T > 2H(n-1) + 1$ they are more than that. A smooth image of fewer
-# dimensions has measure zero, so almost no labels are met. $\square$
+# *The count.* Keys and queries have $Hdd_h$ entries each, $W_V$ has $Hdd_v$, $W_O$ has $Hd_v\,d$, and $W_D$ has
+# $dd_\mathrm{out}$. In all three settings, $Hd_vd$ is at most of the order stated.
+#
+# *Setting (3).* At least $H(n-1)+1$ examples are certain, by Theorem 1 with $d_h = d > n$. Now let all examples share
+# one context. A head acts through its logits up to a common number, a matrix of $n - 1$ free rows of $d$ numbers. A
+# head's weights are given by $n - 1$ of them, so all features are linear in 1 and these, and each of the $d$ outputs is
+# a linear map of these $H(n-1)+1$ numbers. So the outputs of $T$ examples, $Td$ numbers, are a smooth function of at
+# most $H(n-1)d + (H(n-1)+1)\,d = 2H(n-1)d + d$ numbers. For $T > 2H(n-1) + 1$ they are more than that. A smooth image
+# of fewer dimensions has measure zero, so almost no labels are met. $\square$
 #
 # </details>
 #

@@ -109,12 +109,16 @@
 #
 # </details>
 #
-# <details><summary>Proof of Section 5.2, conclusions (2) and (3), for shared contexts</summary>
+# <details><summary>Proof of Section 5.2, conclusion (2), for shared contexts</summary>
 #
-# *Longer contexts.* For $d_h = d$ the count for a shared context is $H(n-1)(d+1) + 1$, and a token adds $H(d+1)$. Where
-# the derivative has this rank at $n + 1$, the image contains an open set of labels, of which $n$ tokens meet a set of
-# measure zero, by the argument below. With separate contexts, the count $Hd(d+1)$ does not depend on $n$. It is reached
-# at $n = 2$ below, so no longer context has more labels within reach.
+# For $d_h = d$ the count for a shared context is $H(n-1)(d+1) + 1$, and a token adds $H(d+1)$. Where the derivative has
+# this rank at $n + 1$, the image contains an open set of labels, of which $n$ tokens meet a set of measure zero, by the
+# argument that follows for conclusion (3). With separate contexts, the count $Hd(d+1)$ does not depend on $n$. It is
+# reached at $n = 2$ below, so no longer context has more labels within reach. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Section 5.2, conclusion (3), for shared contexts</summary>
 #
 # *Beyond $n - 1$, nothing.* Let $E$ be shared and of rank $n$, and $J = I - \frac1n\mathbf 1\mathbf 1^\top$. Softmax
 # does not see a number added to all logits, so a head's weights are $\mathrm{softmax}(Me)$ with $M = JEW_KW_Q^\top$. As
