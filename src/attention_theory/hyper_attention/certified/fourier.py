@@ -64,8 +64,8 @@ def _ask_coefficients(sizes: list[tuple[int, int]], form: Form) -> Answer:
 def certify_differences() -> Certificate:
     """Theorem B.6: the blocks represent every function of a difference, with the floats of the code.
 
-    Blocks are taken to be linear in f, so those of functions that are 1 at one place make all of them. What they miss
-    is added up exactly, as fractions.
+    Blocks are taken to be linear in f, so those of functions that are 1 at one place make all of them. Their errors are
+    added up exactly, as fractions.
     """
     periods = (4, 6, 8, 10, 12, 16)
 
