@@ -17,6 +17,7 @@ from attention_theory.linear_attention.machines.example_programs import walk_pro
 from attention_theory.linear_attention.machines.programs import POSITION, Lookup, LookupProgram, Token
 from attention_theory.linear_attention.machines.tape_program import BRANCH_FAULTS, Cell, cells_of, new_tape
 from attention_theory.linear_attention.machines.turing import MOVES, simulate
+from attention_theory.linear_attention.model.rounding import read_letter
 from attention_theory.validation import Form, require
 
 #: Tables of next states, words of letters, start states.
@@ -42,21 +43,23 @@ def certify_automata(states: int, letters: int, word: int) -> Certificate:
         tables, words, starts = _automata(batch, states, letters)
         layer = BlockLayer(heads, task.width)
         written = layer.run(task.prompts(tables, words, starts), 2 * word)
-        return task.states_of(written), _run(tables, words, starts)
+        places = read_letter(task.rows.of(written[:, task.prompt_tokens - 1 :: 2], "turn"))
+        due = torch.arange(word + 1).expand(len(words), -1)
+        return torch.cat([task.states_of(written), places], 1), torch.cat([_run(tables, words, starts), due], 1)
 
     def ask(heads: list[BlockHead]) -> Answer:
         def holds(batch: Batch) -> Bool[Tensor, " members"]:
             ours, due = visited(batch, heads)
             return (ours == due).all(dim=1)
 
-        return exhaust.every(sizes, holds, f"the states that {len(heads)} heads write are those of the automaton")
+        return exhaust.every(sizes, holds, f"states and places that {len(heads)} heads write are the automaton's")
 
     def run(values: Counterexample) -> tuple[str, bool]:
         ours, due = (part[0].tolist() for part in visited(_alone(values), task.heads[:-1]))
-        return f"states {ours}, right are {due}", ours != due
+        return f"states and places {ours}, right are {due}", ours != due
 
     return certify(
-        "The states that the heads write are those of the automaton.",
+        "The states that the heads write are those of the automaton, and with each they write the next place.",
         f"all automata of {states} states and {letters} letters, all words of {word}, all start states",
         ask(task.heads),
         Control.of("without the head of the last letter", ask(task.heads[:-1]), run),
@@ -206,19 +209,19 @@ class _Watched(Tensor):
         return self.as_subclass(Tensor)[place]
 
 
-def certify_branches(states: int, letters: int, window: int = 5) -> Certificate:
+def certify_branches(states: int, letters: int, window: int = 4) -> Certificate:
     """Algorithm 7: the four branches make the next tape of every table, tape, state and place of the head.
 
     The branches read no rule but that of the head's state and letter, so that one rule is tried for all tables.
 
     Args:
         states, letters: of the machines.
-        window: cells; from 5 on some cell is next to no head, wherever the head is.
+        window: cells; with 4 some cell between two others is next to no head.
 
     Raises:
         ParameterError: a number out of its range.
     """
-    require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 5, None))
+    require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 4, None))
     sizes = {f"letter {cell}": letters for cell in range(window)} | {"place": window, "start": states}
     sizes |= {"state": states, "letter": letters, "move": len(MOVES)}
 

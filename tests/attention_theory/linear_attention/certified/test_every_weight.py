@@ -1,8 +1,9 @@
 """Every entry of Q and V of the compact machine, one after another, is off by 1, the smallest step of whole numbers.
 
-Either the certificate complains: one of its identities fails for some inputs, or a sum that the entry would read is not
-kept from step to step. Or the entry is harmless, and proved to be: what it adds to a token is 0 for all inputs, or lies
-where nothing reads it.
+Of 134,560 entries 110,084 are silent in a step: what they add to a token is 0 for all inputs, or lies where nothing
+reads it. Of these 93,744 are harmless for ever, and the others would read a sum that is not kept from step to step,
+which the certificate asks. Of the rest, with both signs, an identity of the certificate fails on one of a few inputs,
+or when it is asked; or it proves that the machine is right all the same, as it does of some hundred.
 """
 
 import random
@@ -77,7 +78,10 @@ def unnoticed(choices: dict[str, int], entries: Tensor, cells: int) -> Tensor:
         most = max(map(len, pairs))
         values, keys = torch.tensor([(one * most)[:most] for one in pairs]).unbind(dim=2)
         ours, due = (
-            (t.gather(2, values[:, None].expand(-1, t.shape[1], -1)) * t.gather(2, keys[:, None].expand(-1, t.shape[1], -1))).sum(1)
+            (
+                t.gather(2, values[:, None].expand(-1, t.shape[1], -1))
+                * t.gather(2, keys[:, None].expand(-1, t.shape[1], -1))
+            ).sum(1)
             for t in (tokens, following.expand(len(some), -1, -1))
         )
         wrong |= (ours != due).any(dim=1)
@@ -118,7 +122,7 @@ class Step:
         return of_q, of_v
 
     def is_silent(self, entry: Entry) -> bool:
-        """Whether what an entry adds is 0 for all inputs, or lies where nothing reads it: then no other token changes."""
+        """Whether what an entry adds is 0 for all inputs, or lies where nothing reads it: nothing else changes then."""
         part, h, row, column = entry
         pairs, sources = PAIRS | new_pairs(entry), SOURCES if part else SOURCES | {column}
         for place, changes in enumerate(self.added, start=len(self.tokens) - len(self.added)):
@@ -155,20 +159,47 @@ def drawn(cells: int, draws: random.Random) -> dict[str, int]:
     return {name: draws.randrange(size) for name, size in sizes.items()}
 
 
+def is_right(entries: Tensor, draws: random.Random) -> bool:
+    """Whether machines in which an entry is off write what the exact machine writes, for two steps of some inputs."""
+    none, right = torch.zeros(1, 5, dtype=torch.int64), True
+    for _ in range(10):
+        prompt = Prompts(MACHINE).write(1, drawn(1, draws)).float()
+        for steps, cells in ((len(WORK) + 2, 2), (2 * len(WORK) + 5, 3)):
+            seen, due = (run(prompt, some, steps)[:, -cells:, READ] for some in (entries, none))
+            right &= torch.equal(seen, due.expand(len(seen), -1, -1))
+    return right
+
+
 @pytest.mark.slow
 def test_an_entry_that_is_off_by_1_is_noticed_or_harmless() -> None:
     steps, draws = [Step(cells) for cells in LENGTHS], random.Random(0)
     entries: list[Entry] = list(product(range(2), *map(range, SHAPE)))
     silent = [all(step.is_silent(entry) for step in steps) for entry in entries]
-    kept = [all(new_pairs(entry) <= step.kept for step in steps) for entry in entries]
-    left = torch.tensor(
-        [(*entry, off) for entry, quiet in zip(entries, silent, strict=True) if not quiet for off in (1, -1)]
-    )
-    for trial in range(40):
-        cells = LENGTHS[trial % 2]
-        left = unnoticed(drawn(cells, draws), left, cells)
-    for *entry, off in left.tolist():
-        heads = dense(MACHINE.heads, MACHINE.width)
-        (heads.values if entry[0] else heads.queries)[tuple(entry[1:])] += off
-        assert any(ask_step(MACHINE, cells, heads).outcome != "proved" for cells in LENGTHS), (entry, off)
-    print(len(entries), sum(silent), sum(q and k for q, k in zip(silent, kept)), len(left))
+    both = torch.tensor(entries).repeat_interleave(2, 0)
+    both = torch.cat([both, torch.tensor([[1], [-1]]).repeat(len(entries), 1)], dim=1)
+    left = both[~torch.tensor(silent).repeat_interleave(2)]
+    for trial in range(80):
+        left = unnoticed(drawn(LENGTHS[trial % 2], draws), left, LENGTHS[trial % 2])
+    proved = [place for place, entry in enumerate(left.tolist()) if is_proved(entry)]
+    assert len(proved) < 1000
+    assert is_right(left[proved], draws)
+    harmless = [
+        all(quiet and new_pairs(entry) <= step.kept for step in steps)
+        for entry, quiet in zip(entries, silent, strict=True)
+    ]
+    chosen = torch.tensor(harmless).repeat_interleave(2).nonzero().flatten().tolist()
+    assert is_right(both[draws.sample(chosen, 5000)], draws)
+
+
+def is_proved(entry: list[int]) -> bool:
+    """Whether the certificate of the machine with this entry off by 1 goes through."""
+    heads = dense(MACHINE.heads, MACHINE.width)
+    (heads.values if entry[0] else heads.queries)[tuple(entry[1:4])] += entry[4]
+    return all(ask_step(MACHINE, cells, heads).outcome == "proved" for cells in LENGTHS)
+
+
+def test_no_weight_that_is_there_is_silent_but_those_of_the_last_cell() -> None:
+    steps, last = [Step(cells) for cells in LENGTHS], {MACHINE.rows[name][-1] for name in ("cell", "at", "next")}
+    for part, weights in enumerate((Q, V)):
+        for entry in weights:
+            assert last & {*entry[1:]} or not all(step.is_silent((part, *entry)) for step in steps), entry
