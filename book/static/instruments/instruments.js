@@ -91,7 +91,13 @@
     const small = instruments.make("canvas", { width, height });
     const image = new ImageData(width, height);
     for (let y = 0; y < height; y += 1) {
-      for (let x = 0; x < width; x += 1) image.data.set([...entry(x, y), 255], 4 * (y * width + x));
+      for (let x = 0; x < width; x += 1) {
+        const [red, green, blue] = entry(x, y), place = 4 * (y * width + x);
+        image.data[place] = red;
+        image.data[place + 1] = green;
+        image.data[place + 2] = blue;
+        image.data[place + 3] = 255;
+      }
     }
     small.getContext("2d").putImageData(image, 0, 0);
     canvas.width = width * scale;

@@ -274,25 +274,6 @@ window.instruments.python_compile = (() => {
     values.forEach((value, place) => { program.memory[start + place] = value; });
   }
 
-  const list = (value) => (Array.isArray(value) ? `[${value.join(", ")}]` : String(value));
-
-  // The memory with arguments in their cells; an Error says what does not fit.
-  function loaded({ code, program, bits }, inputs) {
-    const half = 2 ** (bits - 1), memory = [...program.memory];
-    const refuse = (words) => { throw new Error(`inputs must ${words}`); };
-    if (inputs.length !== code.inputs.length) refuse(`be ${code.inputs.length} arguments, got ${inputs.length}`);
-    code.inputs.forEach((name, place) => {
-      const value = inputs[place], given = [value].flat(), shown = `'${code.variables.get(name) ?? name}'`, length = code.blocks.get(name)?.length ?? 0;
-      if (Array.isArray(value) !== length > 0 || given.length !== Math.max(length, 1)) {
-        refuse(`have ${length ? `a list of ${length} integers` : "an integer"} for ${shown}, got ${list(value)}`);
-      }
-      const outside = given.find((number) => !(-half <= number && number < half));
-      if (outside !== undefined) refuse(`be integers from ${-half} to ${half - 1}, got ${outside} for ${shown}`);
-      given.forEach((number, item) => { memory[program.blocks.get(name)[0] + item] = Number(number); });
-    });
-    return memory;
-  }
-
   // What the program gives, read from a memory: an error in Python's words, a value, or its variables by name.
   function answer({ code, program, errors }, memory) {
     const held = (name) => {
@@ -306,5 +287,5 @@ window.instruments.python_compile = (() => {
     return { variables: [...code.variables].flatMap(([cell, shown]) => (program.blocks.has(cell) ? [[shown, held(cell)]] : [])) };
   }
 
-  return { CompileError, compiling, compile, loaded, answer, list };
+  return { CompileError, compiling, compile, answer };
 })();

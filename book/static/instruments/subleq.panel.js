@@ -143,6 +143,10 @@ window.instruments.subleq_panel = (room, session, disturbed) => {
     return `${who[0].toUpperCase()}${who.slice(1)} attends ${said.length ? said.join(", ") : "to all others a little"}${rest}.`;
   }
 
+  // Colours from one to another, made once for a picture of many squares.
+  const SHADES = 64;
+  const shades = (from, to) => Array.from({ length: SHADES + 1 }, (_, k) => mix(from, to, k / SHADES));
+
   const scale = () => Math.max(2, Math.min(16, Math.floor(WIDEST / session().made.columns)));
 
   // Lines where scratchpad, memory and instructions meet; along both axes of a head's picture.
@@ -156,7 +160,7 @@ window.instruments.subleq_panel = (room, session, disturbed) => {
 
   function drawHead(name, weights) {
     const n = session().made.columns;
-    const [ground, ink] = [colour(room, "--instrument-ground"), colour(room, "--instrument-plus")];
+    const inks = shades(colour(room, "--instrument-ground"), colour(room, "--instrument-plus"));
     const text = colour(room, "--pst-color-text-base");
     const canvas = make("canvas", {
       role: "img",
@@ -168,7 +172,7 @@ window.instruments.subleq_panel = (room, session, disturbed) => {
         drawLayer();
       },
     });
-    const context = pixels(canvas, n, n, scale(), (x, y) => mix(ground, ink, Math.sqrt(weights[y * n + x])));
+    const context = pixels(canvas, n, n, scale(), (x, y) => inks[Math.round(SHADES * Math.sqrt(weights[y * n + x]))] ?? inks[0]);
     rule(context, 2, text);
     context.strokeStyle = `rgb(${colour(room, "--instrument-minus").join(",")})`;
     context.lineWidth = 3;
@@ -179,9 +183,10 @@ window.instruments.subleq_panel = (room, session, disturbed) => {
   function drawState(state) {
     const { made: { columns, rows }, data } = session();
     const [ground, plus, minus] = ["--instrument-ground", "--instrument-plus", "--instrument-minus"].map((name) => colour(room, name));
+    const [above, below] = [shades(ground, plus), shades(ground, minus)];
     const context = pixels(picture, columns, rows, scale(), (x, y) => {
-      const value = Math.max(-1, Math.min(1, state[x * rows + y]));
-      return mix(ground, value > 0 ? plus : minus, Math.abs(value));
+      const value = Math.max(-1, Math.min(1, state[x * rows + y])) || 0;
+      return (value > 0 ? above : below)[Math.round(SHADES * Math.abs(value))];
     });
     const ink = colour(room, "--pst-color-text-base");
     rule(context, 1, ink);

@@ -112,8 +112,9 @@ def _program(source: str = "gcd", bits: int = 8, target: Target = "subleq") -> _
 
 
 def _compiler(bits: int = 8, tokens: int = 512) -> _Forms:
-    """All that compiles and runs Python elsewhere: four layers for every program with so many tokens, the rules of the
-    lowering, and the sources of the examples.
+    """The means to compile and run Python elsewhere: four layers, the rules of each instruction, and the examples.
+
+    The layers run every program of at most so many tokens.
 
     Args:
         bits: of an integer, from 4 to 32.
