@@ -78,7 +78,7 @@ show.figure(
 # The editor below compiles your program and runs it in a transformer, in your browser. Press "Run", or type a program
 # of your own. The page {doc}`/instruments/program` explains what it shows.
 #
-# <div class="instrument" data-instrument="program" data-start="Load the compiler and the machine" data-weights="looped-transformers/compiler --bits 8 --tokens 512">
+# <div class="instrument" data-instrument="program" data-start="Load the editor" data-weights="compiler">
 #
 # The editor is on the site of the book. In Python, `at.compile` compiles the same programs.
 #
