@@ -74,6 +74,16 @@ show.figure(
 # %% [markdown]
 # We see that no part of the program is in the weights. The layers are the same for all programs of the same size.
 #
+# ## Write one yourself
+# The editor below compiles your program and runs it in a transformer, in your browser. Press "Run", or type a program
+# of your own. The page {doc}`/instruments/program` explains what it shows.
+#
+# <div class="instrument" data-instrument="program" data-start="Load the editor" data-weights="compiler">
+#
+# The editor is on the site of the book. In Python, `at.compile` compiles the same programs.
+#
+# </div>
+#
 # ## What we prove
 # The compiler reads a part of Python: integers and lists of fixed length, `+ - * // %`, comparisons, `and`, `or`,
 # `not`, `if`, `while`, `for`, functions without recursion, and `assert`. It rejects everything else, and names the

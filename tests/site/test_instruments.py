@@ -26,17 +26,13 @@ from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from bookpress.layout import Layout
 from bookpress.site.instruments import instrument_pages, instruments_of
+from instrument_page import SMALL_TEXT, WCAG, run_to_the_end
 
 PAGES = instrument_pages(Layout.here())
 NAMES = [name for page in PAGES for name in instruments_of(page.read_text(encoding="utf-8"))]
 
 #: How many random inputs each instrument is given beside torch, and how many at once.
 INPUTS, AT_ONCE = 1_000, 100
-
-WCAG = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-    "resultTypes": ["violations"],
-}
 
 
 def numbers(encoded: str, *shape: int) -> torch.Tensor:
@@ -60,19 +56,6 @@ SEND = """(arrays) => {
 
 #: Resolves when what a loaded page does at once is done.
 TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-
-#: Lists the words of instruments that are less than nine pixels high.
-SMALL_TEXT = """[...document.querySelectorAll('.instrument *')].filter((one) => one.getClientRects().length
-    && [...one.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())
-    && parseFloat(getComputedStyle(one).fontSize) < 9).map((one) => one.outerHTML.slice(0, 80))"""
-
-
-def run_to_the_end(page: Any) -> str:
-    """Press the button, and return the status once the machine has ended."""
-    button = page.get_by_role("button", name="To the end")
-    button.press("Enter")
-    page.wait_for_function("button => button.disabled", arg=button.element_handle())
-    return str(page.locator(".instrument-status").inner_text())
 
 
 def plain(program: SubleqProgram) -> dict[str, Any]:

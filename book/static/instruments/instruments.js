@@ -2,8 +2,9 @@
 //
 // An instrument NAME is two scripts beside this one: NAME.data.js, made by the press, sets instruments.data.NAME, and
 // NAME.js sets instruments.NAME, a function that is given the element to fill and the data, and instruments.NAME_core,
-// its mathematics. An instrument with `styled` has a style sheet of its own, NAME.css. These are classic scripts, so that
-// a page works that is opened as a file.
+// its mathematics. An instrument with `styled` has a style sheet of its own, NAME.css, and one with `needs` further scripts
+// of this folder, which are loaded before it is put into its place. These are classic scripts, so that a page works that
+// is opened as a file.
 (() => {
   "use strict";
   const here = document.currentScript.src.replace(/[^/]*$/, "");
@@ -36,6 +37,7 @@
       .then(() => (place.dataset.weights ? file(`${name}.data.js`) : null))
       .then(() => file(`${name}.js`))
       .then(() => (instruments[name].styled ? file(`${name}.css`) : null))
+      .then(() => instruments.borrow(...(instruments[name].needs || [])))
       .then(() => {
         const room = instruments.make("div", { class: "instrument-room" });
         place.replaceChildren(room);
@@ -89,7 +91,13 @@
     const small = instruments.make("canvas", { width, height });
     const image = new ImageData(width, height);
     for (let y = 0; y < height; y += 1) {
-      for (let x = 0; x < width; x += 1) image.data.set([...entry(x, y), 255], 4 * (y * width + x));
+      for (let x = 0; x < width; x += 1) {
+        const [red, green, blue] = entry(x, y), place = 4 * (y * width + x);
+        image.data[place] = red;
+        image.data[place + 1] = green;
+        image.data[place + 2] = blue;
+        image.data[place + 3] = 255;
+      }
     }
     small.getContext("2d").putImageData(image, 0, 0);
     canvas.width = width * scale;

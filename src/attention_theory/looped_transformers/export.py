@@ -14,12 +14,14 @@ from typing import Literal
 from attention_theory.looped_transformers.compiler import examples
 from attention_theory.looped_transformers.compiler.program import Target, compile
 from attention_theory.looped_transformers.compiler.source import MOST_CHARACTERS
+from attention_theory.looped_transformers.compiler.subleq_rules import RULES
 from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.looped_transformers.subleq.assembler import library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
+from attention_theory.looped_transformers.subleq.language import RESERVED
 from attention_theory.looped_transformers.subleq.machine import Depth
-from attention_theory.validation import refuse_unless
+from attention_theory.validation import refuse_unless, require
 
 #: For each ending of a file's name, what makes the content.
 _Forms = Mapping[str, Callable[[], bytes]]
@@ -109,11 +111,36 @@ def _program(source: str = "gcd", bits: int = 8, target: Target = "subleq") -> _
     return {".json": lambda: (json.dumps(content) + "\n").encode()}
 
 
+def _compiler(bits: int = 8, tokens: int = 512) -> _Forms:
+    """The means to compile and run Python elsewhere: four layers, the rules of each instruction, and the examples.
+
+    The layers run every program of at most so many tokens.
+
+    Args:
+        bits: of an integer, from 4 to 32.
+        tokens: of the largest program, from 8 to 1000.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+    require(bits=(bits, 4, 32), tokens=(tokens, 8, 1000))
+    other = 3 + len(RESERVED)  # the scratchpad, one cell, the halt
+    machine = json.loads(FrozenSubleq(4, 1, tokens - other, bits).frozen.json())
+    parts = ("name", "sizes", "temperature", "of the transformer", "rows", "layers")
+    content = {
+        "machine": {name: machine[name] for name in parts},
+        "rules": RULES,
+        "examples": {name: inspect.getsource(one) for name, one in vars(examples).items() if inspect.isfunction(one)},
+    }
+    return {".json": lambda: (json.dumps(content) + "\n").encode()}
+
+
 def _forms(frozen: FrozenMachine) -> _Forms:
     return {".onnx": frozen.onnx, ".json": frozen.json}
 
 
 EXPORTS: dict[str, Callable[..., _Forms]] = {
+    "compiler": _compiler,
     "subleq": _subleq,
     "fleq": _fleq,
     "program": _program,
