@@ -312,8 +312,9 @@ claim.verdict()
 #    matrix of coefficients that they share?
 #    <details><summary>Solution</summary>
 #
-#    Algorithm 1 has $d(d+1)/2=10$ heads, and its twin $d^2=16$. There are $\psi=16\cdot5/2=40$ distinct features and
-#    four outputs, so they share $4\times40$ coefficients. Their outputs agree to rounding, as before.
+#    Our symmetric form of Algorithm 1 has $d(d+1)/2=10$ heads, and its twin $d^2=16$. There are $\psi=16\cdot5/2=40$
+#    distinct features and four outputs, so they share $4\times40$ coefficients. Their outputs agree to rounding, as
+#    before.
 #
 #    </details>
 #
