@@ -369,7 +369,7 @@ def printed_numerator(loss, noise, inputs):
     return loss - noise.square().sum(dim=1).mean().item() + largest**2 * math.log(1 / failure) / len(inputs)
 
 
-cubes = noise_of(count)[:, :1]
+cubes = 2 * torch.rand(count, 1, generator=generator(seed + 1), dtype=torch.float64) - 1
 absorbed = {"of mean 1": torch.ones_like(cubes), "equal to the feature": cubes}
 absorbed = {name: taken_up(noise / noise.norm(), noise) for name, noise in absorbed.items()}
 proved_single = (2 * psi(1) + 3 * math.log(1 / failure)) / count
