@@ -309,9 +309,8 @@ claim.verdict()
 #
 # ## Where we stop
 # Between $d(d+1)/2$ and $d^2-d$ heads, with all $Q_h$ free, we do not know whether a bad minimum exists. The smallest
-# case is $d=3$ with six heads. By the theorem, its $V_h$ and $Q_h$ would be independent, and its gradient would have
-# the form $G_{a;jk\ell}=N_{a\ell}\,x_jx_k$. Our searches found no bad minimum. The theorem says nothing about how long
-# training takes.
+# case is $d=3$ with six heads. Our searches found no bad minimum. The theorem says nothing about how long training
+# takes.
 #
 # ## What to remember
 # - With $d^2-d+1$ heads or more, every local minimum is a best fit, on any data. At every other flat point the loss

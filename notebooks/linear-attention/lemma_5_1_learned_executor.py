@@ -468,9 +468,8 @@ outside_exact = [bool(one) for _, outside, exact, *_ in unrounded.values() for o
 inside_runs = sum(int((~outside).sum()) for _, outside, *_ in unrounded.values())
 
 # %% [markdown]
-# With up to 160 machines, every new run is outside the span, and none is exact. With 320 machines, all runs are
-# inside and exact. The data thus suffice long before our bound $q$ guarantees it: $q$ is below 1 only for
-# $N\ge3.2\,r$.
+# With up to 160 machines, every new run is outside the span, and none is exact. With 320 machines, all runs are inside
+# and exact. Our bound $q$ guarantees this only later: it is below 1 for $N\ge3.2\,r$.
 #
 # Without the prompts, from $t=1,\dots,\Phi$, every run is wrong. We also build another solution of Eq. 10, which fits
 # the data but writes ten times the right token after one new prompt.
