@@ -154,7 +154,7 @@ show.figure(
 # **What changed.** The columns of Eq. 8 have $k$ varying fastest, which transposes every $Q_h$. Eq. 10 writes the
 # minimiser as if there were only one. However, for $d \ge 2$ only the part of $W$ symmetric in $j$ and $k$ affects the
 # outputs. We therefore do not compare matrices, but outputs, or $p(\Theta)$, the coefficients of the distinct features.
-# Of the paper's results, only Eq. 23 of Lemma 5.1 depends on which minimiser we take.
+# Of the paper's theorems and lemmas, only Lemma 5.1, in Eq. 23, depends on which minimiser we take.
 #
 # </blockquote>
 #
