@@ -10,9 +10,10 @@
 # # Figure 1(a) · With enough heads there are no bad minima
 # *Beyond the paper: why gradient descent on a layer of linear attention need not get stuck.*
 #
-# The paper observes that training works better with more heads, but gives no reason. Apart from exceptional starts and
-# heads that grow without bound, gradient descent can get stuck only in a local minimum. We prove that with enough heads
-# every local minimum is a best fit, on any data.
+# The paper observes that training works better with more heads, but gives no reason. We prove that with enough heads
+# every local minimum is a best fit, on any data. Wherever else all derivatives are 0, the loss curves downwards in some
+# direction. From almost every start, gradient descent with small steps does not end there, as long as the weights stay
+# bounded {cite}`lee2016gradient`.
 
 # %%
 import torch
@@ -75,7 +76,9 @@ show.figure(
 # kept symmetric, every local minimum over $(V_h,Q_h)$ with $H\ge d(d+1)/2$ is global. If they are free, every local
 # minimum with $H\ge d^2-d+1$ is global; at $d=2$ these numbers are both 3. For $d(d+1)/2\le H\le d^2-d$, at a local
 # minimum that is not global the $V_h$ are independent, the $Q_h$ are independent, and the vectors $(G_{a;jk\ell})_j$ of
-# the gradient $G$ with respect to the head matrix span at most $d-2$ dimensions.
+# the gradient $G$ with respect to the head matrix span at most $d-2$ dimensions. For a loss that is also twice
+# differentiable, all of this holds with "point where the derivative is 0 and no curvature is negative" in place of
+# "local minimum".
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -98,9 +101,14 @@ show.figure(
 #
 # Let $f(W)$ be the loss as a function of the table, convex, and $G=\nabla f(W)$ with entries $G_{a;jk\ell}$. Since $f$
 # depends on $W_{a;jk\ell}+W_{a;kj\ell}$ alone, $G$ is symmetric in $j$ and $k$. The derivatives by $Q_h$ and $V_h$ are
-# $\sum_{a,j}V_h[a,j]\,G_{a;jk\ell}$ and $\sum_{k,\ell}G_{a;jk\ell}\,Q_h[k,\ell]$. Let $(V,Q)$ be a local minimum. (*)
-# If a point near $(V,Q)$ has the same loss, then it is a local minimum as well, so that both derivatives are 0 there.
-# If the table has $G=0$, then the minimum is global by convexity.
+# $\sum_{a,j}V_h[a,j]\,G_{a;jk\ell}$ and $\sum_{k,\ell}G_{a;jk\ell}\,Q_h[k,\ell]$. If $G=0$, then the point is a global
+# minimum by convexity. Let $(V,Q)$ be a local minimum, or let $f$ be twice differentiable and $(V,Q)$ a point where the
+# derivative is 0 and no curvature is negative. (*) Let a change of $V$ preserve the function. Then for every small
+# multiple of the change the derivative by $Q$ is 0, and the same holds with $V$ and $Q$ exchanged. For a local minimum
+# this is so because points near it with the same loss are local minima as well. In the other case the loss is constant
+# along the change, so the change has curvature 0. A quadratic form without negative values is 0 only on its kernel, so
+# the second derivative maps the change to 0, and the derivative by $Q$ has the rate of change 0. This derivative is
+# linear in $V$ with the same $G$ all along, so it stays 0.
 #
 # *(1) Dependent $Q_h$ or $V_h$.* Let $\sum_hc_hQ_h=0$ with $c\ne0$. For any matrix $Y$ the change $V_h+c_hY$ does not
 # change the table. By (*), for small $Y$, the derivative by $Q_h$ is 0 before and after, so
@@ -148,20 +156,29 @@ source = generator(seed)
 # We build a point with $d=2$ and three heads at which all derivatives are 0 and the loss is 1. All entries $V_h[1,1]$
 # and $Q_h[1,1]$ are 0, and the labels differ from the outputs by $\langle z_1,z_1\rangle z_{1n}$ in output 1. We
 # measure the loss in the coefficients, as if the features of the data were orthonormal. Then we take the step of the
-# proof, a change of $V$ that keeps the function.
+# proof, a change of $V$ that keeps the function. We also build such a point with $d=3$ and seven heads, and compute the
+# smallest curvature at both.
+
 
 # %%
+def flat_point(width, heads, stream):
+    """A point where all derivatives are 0, and the coefficients of the labels."""
+    flat = random_heads(heads, width, stream)
+    flat.values[:, 0, 0] = flat.queries[:, 0, 0] = 0
+    wanted = coefficients(flat)
+    wanted[0, width * (width * (width - 1) // 2)] += 1  # the feature of {1, 1} and 1
+    return flat, wanted
+
+
 d = 2
-flat = random_heads(3, d, source)
-flat.values[:, 0, 0] = flat.queries[:, 0, 0] = 0
-wanted = coefficients(flat)
-wanted[0, d * (d * (d - 1) // 2)] += 1  # the feature of {1, 1} and 1
+flat, wanted = flat_point(d, 3, source)
 
 
-def loss_of(values, queries):
-    return (coefficients(Heads(values, queries)) - wanted).square().sum()
+def loss_of(values, queries, labels=wanted):
+    return (coefficients(Heads(values, queries)) - labels).square().sum()
 
 
+# %%
 def slopes(values, queries):
     """The loss, and the norms of its derivatives by V and by Q."""
     leaves = values.clone().requires_grad_(), queries.clone().requires_grad_()
@@ -176,12 +193,26 @@ c = torch.linalg.svd(moved.mT).Vh[-1].view(3, 1, d)
 u = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
 shifted = flat.values + u * c
 before, after = slopes(flat.values, flat.queries), slopes(shifted, flat.queries)
+
+
+# %%
+def downward(flat, labels):
+    """The derivative and the smallest curvature at a flat point."""
+    point = torch.stack([flat.values, flat.queries])
+    slope = torch.autograd.functional.jacobian(lambda both: loss_of(*both, labels), point).norm().item()
+    second = torch.autograd.functional.hessian(lambda both: loss_of(*both, labels), point)
+    return slope, torch.linalg.eigvalsh(second.reshape(point.numel(), -1))[0].item()
+
+
+falls = {f"d = {w}, {h} heads": downward(*flat_point(w, h, generator(seed + w))) for w, h in ((2, 3), (3, 7))}
+print(", ".join(f"{name}: least curvature {fall:.2f}" for name, (_, fall) in falls.items()))
 show.table(
     ["", "loss", "derivative by V", "derivative by Q"], [["at the flat point", *before], ["after the step", *after]]
 )
 
 # %% [markdown]
-# The loss is the same, and the derivative with respect to $Q$ is no longer 0. The flat point was not a minimum.
+# The loss is the same, and the derivative with respect to $Q$ is no longer 0. The flat point was not a minimum, and its
+# smallest curvature is negative.
 #
 # ### Searches from random starts
 # We search from random starts with each number of heads and count the searches that end at an error of 0 up to
@@ -244,21 +275,25 @@ print(f"loss {hard_loss(point):.3g}, derivative {slope:.1g}, {upward} curvatures
 # only enough, but necessary.
 #
 # ## How we checked
-# At the flat point, all derivatives must be 0. The step of the proof must keep the loss, and afterwards the
-# derivative with respect to $Q$ must not be 0. With as many heads as the theorem requires, at least 90 % of the
-# searches must end at 0. As a control, with two heads at $d=2$ fewer must.
+# At a flat point, all derivatives must be 0 and a curvature negative. The step of the proof must keep the loss, and
+# afterwards the derivative with respect to $Q$ must not be 0. With as many heads as the theorem requires, at least 90 %
+# of the searches must end at 0. As a control, with two heads at $d=2$ fewer must.
 
 # %%
 claim = Claim("linear-attention/benign-landscape")
 claim.at_most("flat point: derivatives", max(before[1:]), 1e-12)
 claim.at_most("step of the proof: change of the loss", abs(after[0] - before[0]), 1e-12)
 claim.at_least("after the step: derivative by Q", after[2], 1e-3)
+for name, (slope_there, fall) in falls.items():
+    claim.at_most(f"{name}, flat point: derivative", slope_there, 1e-12)
+    claim.at_most(f"{name}, flat point: least curvature", fall, -1e-3)
 enough = {f"d = {w}, {h} heads": part for (w, h), part in ended.items() if h >= w * w - w + 1}
 claim.at_least("searches that end at 0, fraction", enough, 0.9)
 claim.control.at_least("two heads at d = 2: fraction that ends at 0", ended[2, 2], 0.9)
 stuck = "two heads at d = 2, a stuck point"
 claim.at_most(f"{stuck}: derivative", slope, 1e-6)
 claim.at_least(f"{stuck}: least curvature", curvatures[0].item(), -1e-6)
+claim.control.at_most(f"{stuck}: curvature that leads down", curvatures[0].item(), -1e-3)
 claim.equal(f"{stuck}: curvatures above 0", upward, 12)
 claim.at_least(f"{stuck}: loss", hard_loss(point).item(), 1e-3)
 claim.number("d = 3, six heads: fraction that ends at 0", ended[3, 6])
@@ -274,12 +309,12 @@ claim.verdict()
 #
 # ## Where we stop
 # Between $d(d+1)/2$ and $d^2-d$ heads, with all $Q_h$ free, we do not know whether a bad minimum exists. The smallest
-# case is $d=3$ with six heads. By the theorem, its $V_h$ and $Q_h$ would be independent, and its gradient would have
-# the form $G_{a;jk\ell}=N_{a\ell}\,x_jx_k$. Our searches found no bad minimum, which proves nothing. The theorem also
-# says nothing about how long training takes.
+# case is $d=3$ with six heads. Our searches found no bad minimum. The theorem says nothing about how long training
+# takes.
 #
 # ## What to remember
-# - With $d^2-d+1$ heads or more, every local minimum is a best fit, on any data.
+# - With $d^2-d+1$ heads or more, every local minimum is a best fit, on any data. At every other flat point the loss
+#   curves downwards in some direction.
 # - With symmetric $Q_h$, $d(d+1)/2$ heads are enough for this.
 # - The reason is a spare direction: we can change the heads along it at no cost, and then the loss can go down.
 #

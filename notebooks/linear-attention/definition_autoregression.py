@@ -400,7 +400,7 @@ claim.verdict()
 # <blockquote>
 #
 # **Beyond the paper.** Orthogonal vectors need exactly $T$ dimensions. IDs that are unique but not orthogonal need only
-# $\log_2T$ rows of $\pm1$, but then a look-up also finds other tokens.
+# $\lceil\log_2T\rceil$ rows of $\pm1$, but then a look-up also finds other tokens.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -78,6 +78,13 @@ show.figure(
 # $M=\{\delta,\Sigma,\Gamma,\mathcal Q,q_{start},q_{accept},q_{reject}\}$ be a TM. Let $x\in\Sigma^*$ be all strings in
 # the alphabet $\Sigma$. Then let $A_{TM}$ be the language $A_{TM}=\{(M,x)\mid M\text{ accepts }x\}$.
 #
+# <details><summary>Slips (1)</summary>
+#
+# - $\delta$ has rules for $\Sigma$ only. A machine also reads the other letters of $\Gamma$, such as the blank, so
+#   $\delta$ must be a map from $\mathcal Q\times\Gamma$ to $\mathcal Q\times\Gamma\times\{L/R\}$.
+#
+# </details>
+#
 # </blockquote>
 # <!-- /claim -->
 #
@@ -90,18 +97,20 @@ show.figure(
 # pairs $(M,x)$ for TM $M$ and word $x\in\Sigma^*$ such that $M$ decides $x$ in polynomial time. Here, we consider UTM
 # to be the polynomial time decider for $A_{TM}\cap P$.
 #
-# **What is true.** Fix a polynomial $p$. The *$p$-bounded* universal machine decides, in polynomial time, the language
-# of the pairs $(M,x)$ such that $M$ halts on $x$ within $p(|M|,|x|)$ steps and accepts.
+# <details><summary>Slips (2)</summary>
 #
-# **What changed.** The paper names no polynomial. The time of $M$ on one word is a number, and every number is below
-# some polynomial, so, read literally, every pair that halts belongs to the language, and no machine decides it. Lemma
-# 2.2 bounds the number of steps by $\hat\Phi$.
-#
-# <details><summary>Slips (1)</summary>
-#
+# - The definition names no polynomial, so that, read literally, every pair that halts belongs to the language, and no
+#   machine decides it. The context bounds the steps, in Lemma 2.2 by $\hat\Phi$.
 # - $A_{TM}$ is a language and $P$ a class of languages, so they have no intersection.
 #
 # </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Fix a polynomial $p$. The *$p$-bounded* universal machine decides, in polynomial time, the
+# language of the pairs $(M,x)$ such that $M$ halts on $x$ within $p(|M|,|x|)$ steps and accepts.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -144,13 +153,13 @@ show.figure(
 #
 # ## Why it is true
 #
-# We take $\Sigma$ to contain all letters of the machine, including the blank. If it contained only the letters of the
-# word, *even* would have no rule for the blank after the word.
+# We write $\Sigma$ for all letters of the machine, including the blank. If it contained only the letters of the word,
+# *even* would have no rule for the blank after the word.
 #
 # "Polynomial time" requires a fixed polynomial. The time of a single run is a number, and each number is below some
 # polynomial. Without a fixed polynomial, every halting run therefore counts, and halting is undecidable.
 #
-# <details><summary>Proof of Definition (Polynomially Bounded Universal Turing Machine), as corrected</summary>
+# <details><summary>Proof that the polynomially bounded universal machine exists, and needs its bound</summary>
 #
 # *To the letter.* If $M$ halts on $x$ after $T$ steps, $T$ is at most the polynomial that is $T$ everywhere. So every
 # pair that halts is a pair such that $M$ decides $x$ in polynomial time. Nothing decides which pairs halt, nor which of
@@ -322,7 +331,7 @@ claim = Claim("linear-attention/definition-bounded-utm")
 claim.equal("two machines: words decided within p steps", sum(decided), len(decided))
 claim.equal("the counter: words of up to 4 digits decided within p steps", short, 4)
 claim.equal("the counter: words on which it halts", len(halting), len(words))
-claim.printed.equal("pairs that halt and are not decided within p steps", left_out, 0)
+claim.control.equal("pairs that halt and are not decided within p steps", left_out, 0)
 claim.verdict()
 
 # %%

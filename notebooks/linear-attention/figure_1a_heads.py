@@ -303,8 +303,7 @@ show.table(
 # because the decay pulls them away from the teacher.
 #
 # ### Does each step help?
-# The errors differ by many powers of ten. For each teacher, we therefore take the logarithm of the ratio of two
-# errors.
+# For each teacher, we take the logarithm of the ratio of two errors.
 
 # %%
 fig, axes = show.axes(1, len(widths), width=4.6 * len(widths), height=3.4, sharey=True, squeeze=False)

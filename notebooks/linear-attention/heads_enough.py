@@ -107,9 +107,8 @@ show.figure(
 #
 # ## Why it is true
 # The coefficients determine the table up to a part that changes sign when $j$ and $k$ are exchanged. We may therefore
-# require that the table is symmetric in $k$ and $\ell$. The same question occurs in geometry: a connection is
-# determined by its torsion and the metric that it preserves, and Christoffel's formula gives it. Symmetric matrices
-# $Q_h$ form a space of dimension $d(d+1)/2$, so the rank is at most this number.
+# require that the table is symmetric in $k$ and $\ell$. Christoffel's formula, which geometry uses for connections,
+# gives this table. Symmetric matrices $Q_h$ form a space of dimension $d(d+1)/2$, so the rank is at most this number.
 #
 # For fewer heads, we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and there are $d\psi$ coefficients.
 # The count would be too optimistic if the parameters could move the coefficients in too few directions at every

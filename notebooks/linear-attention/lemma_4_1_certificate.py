@@ -89,8 +89,7 @@ show.figure(
 
 # %% [markdown]
 # We see why the fits on the right differ. The orange direction $(1,-1)$ represents the function $x-y$, which is 0 on
-# both data points. We can add any multiple of this direction to the coefficients without changing a prediction on the
-# data. On other inputs the predictions do change.
+# both data points. If we add a multiple of it to the coefficients, no prediction on the data changes, but others do.
 #
 # ## The paper states
 # A *linear attention* model has $H$ heads with matrices $V_h$ and $Q_h$, which together form the parameters $\Theta$.
@@ -259,8 +258,7 @@ def gap(first, second, count):
 # ### Every minimiser, from many starts
 # Now let tokens have width $d=2$, so that $\psi=6$. A teacher with one head labels $N$ inputs. We fit models with one
 # head and with $d^2=4$ heads from many random starts, and keep the fits with loss 0, which are the minimisers. The
-# other fits stopped in local minima, and the lemma says nothing about them. How far are the minimisers from the
-# teacher?
+# other fits stopped in local minima, and the lemma says nothing about them.
 
 # %%
 width = 2
@@ -332,19 +330,17 @@ show.figure(
 )
 
 # %% [markdown]
-# With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With
-# fewer samples, models with four heads find other functions. A single head behaves differently: at $N=4$ and 5 it
-# still finds only the teacher, although the certificate fails. It has only 7 free parameters here (8, minus the scale
-# that $V$ and $Q$ share), and in these runs $2N\ge8$ equations are enough to determine them. At $N=3$ there are 6
-# equations, and one head also finds other functions.
+# With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With fewer
+# samples, models with four heads find other functions. A single head still finds only the teacher at $N=4$ and 5: it
+# has only 7 free parameters (8, minus the scale that $V$ and $Q$ share), and in these runs $2N\ge8$ equations determine
+# them. At $N=3$ there are 6 equations, and one head also finds other functions.
 #
 # ## How we checked
 # ### Lemma 4.1
-# At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a
-# control, the same test must fail at $N=3$. We also test the steps of the paper's proof. The proof requires only that
-# "there exists" some token $b$ whose features pass the test. We therefore use inputs whose last token has a zero in
-# its second entry. With the first token in place of the last, the features span the whole space; with the last token
-# they do not.
+# At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a control,
+# the same test must fail at $N=3$. The paper's proof requires only that "there exists" some token $b$ whose features
+# pass the test. We use inputs whose last token has a zero in its second entry: the features with the first token span
+# the whole space, and those with the last do not.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
@@ -410,7 +406,7 @@ claim.misprint.at_most("λ_min > 0: all of Ω in place of the minimisers, gap", 
 claim.verdict()
 
 # %% [markdown]
-# On realizable data, both the teacher and least squares have loss 0. With noise on the labels, the loss stays positive.
+# With noise on the labels, the smallest loss is positive.
 
 # %%
 tokens = gaussian_tokens(4 * psi(width), n, width)
@@ -434,9 +430,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Eq. 16 counts every term with $j=k$ twice. Models with equal coefficients still compute the same function, but the
-# product of coefficients and features is no longer the output. The appendix has the right form. The proof of Lemma
-# 4.1 allows any token $b$ in the features, although only the last token will do.
+# Eq. 16 counts every term with $j=k$ twice. The appendix has the right form. The proof of Lemma 4.1 allows any token
+# $b$ in the features, although only the last token will do.
 #
 # ## Also on this page
 # ### The list of features
@@ -476,8 +471,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### When are two models the same function?
-# The twin from above has different heads but the same coefficients, and it computes the same function. Does the
-# converse hold? If the coefficients differ, do the outputs also differ?
+# The twin has the same coefficients and computes the same function. If the coefficients differ, do the outputs also
+# differ?
 #
 # <!-- claim linear-attention/corollary-2 -->
 # <blockquote>

@@ -67,8 +67,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see where the information comes from: if we keep the last token and vary the one before it, the difference also
-# varies. A difference that varies is not always 0.
+# If we keep the last token and vary the one before it, the difference also varies, so it is not always 0.
 #
 # ## The paper states
 # Each entry of an input $Z$ is drawn independently from one distribution $\nu$ on the real numbers, whose $k$-th
@@ -85,10 +84,10 @@ show.figure(
 # denoted $m_2$ and $m_4$. Let $m_2>0$ and $m_4>m_2^2$. Then any population risk minimizers
 # $\Theta,\Theta'\in\Omega_{\mathrm{PRM}}$ have $\mathrm{MHLA}_\Theta=\mathrm{MHLA}_{\Theta'}$ (17).
 #
-# **What is true.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$ (or $d=1$), be drawn independently
-# from a distribution $\nu$ with $m_4 > m_2^2$, so that the square of an entry is not constant. Then all minimisers of
-# the population risk on realizable data are the same function. If the sixth moment is finite,
-# $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
+# **What is true.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$, be drawn independently from a
+# distribution $\nu$ with $m_4 > m_2^2$, so that the square of an entry is not constant (for $d=1$, any $n$ and $m_2>0$
+# are enough). Then all minimisers of the population risk on realizable data are the same function. If the sixth moment
+# is finite, $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
 #
 # **What changed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false: minimisers on inputs with
 # one token can differ on longer ones. The proof obtains $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the smallest eigenvalue,
@@ -141,8 +140,8 @@ show.figure(
 # *The lemma.* Let $w$ be the last token and $q_w(z) = \sum_{j\le k}\big(\sum_\ell c_{jk\ell}w_\ell\big)z_jz_k$. The
 # assumption says $\sum_{b<n}q_w(z_b) = -q_w(w)$, where $z_b$ is the $b$-th token. For almost every $w$ a sum of $n-1
 # \ge 1$ independent variables is constant, so each of them is, and by the fact above $\sum_\ell c_{jk\ell}w_\ell = 0$.
-# This again is a sum of independent variables that is constant, and $c_{jk\ell} = 0$. For $d = n = 1$ it reads
-# $c\,z^3 = 0$, and $z$ is not 0 almost surely.
+# This again is a sum of independent variables that is constant, and $c_{jk\ell} = 0$. For $d = 1$ and any
+# $n$ it reads $c\,(\sum_b z_b^2)\,z_n = 0$, and if $m_2 > 0$ the product is not 0 almost surely.
 #
 # *One token.* For $n = 1$ and $d \ge 2$ an antisymmetric $B \ne 0$ has $z^\top B z = 0$, so that heads $(V, Q)$ and
 # $(V, Q + B)$ agree on all inputs of one token; for longer ones they do not, if $V \ne 0$.
@@ -298,8 +297,7 @@ claim.verdict()
 # ## Where the paper differs
 # The lemma is stated for all $n$, and its proof would cover $n=1$, where it is false. The proof computes the second
 # moment entry by entry, and overlooks that the last token, a factor of every feature, also enters the inner products.
-# The matrix is therefore not diagonal, and its smallest eigenvalue is not the one in the proof. We give another
-# proof.
+# The matrix is therefore not diagonal, and we give another proof.
 #
 # ## Also on this page
 # ### The moments in the paper's proof
@@ -383,8 +381,8 @@ def expectation(law, first, second):
 
 
 # %% [markdown]
-# We list each product by its two features, written as $((j,k),\ell)$, with the paper's value and the correct one. We
-# compute them for two symmetric distributions, the normal one and the uniform one on $-1,0,1$.
+# For each product of two features, written as $((j,k),\ell)$, we list the paper's value and the correct one for two
+# symmetric distributions, the normal one and the uniform one on $-1,0,1$.
 
 
 # %%

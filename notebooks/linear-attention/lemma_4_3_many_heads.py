@@ -229,9 +229,8 @@ show.table(
 )
 
 # %% [markdown]
-# For every data set, $\lambda_{\min}>0$, so the features span the space. With two and four heads, the loss is 0, and
-# there is a single minimiser. With one head, the loss stays above 0, and with three or more tokens the best fits are
-# far apart.
+# For every data set, $\lambda_{\min}>0$. With two and four heads, the loss is 0, and there is a single minimiser. With
+# one head, the loss stays above 0, and with three or more tokens the best fits are far apart.
 
 # %%
 fig, axes = show.axes(2, 1, width=4.6, height=7.0)
@@ -255,8 +254,8 @@ show.figure(
 )
 
 # %% [markdown]
-# This is the tiny example again. The labels require both coefficients to be 1. For three tokens, the best single head
-# favours one of them, and its mirror image is equally good. With four heads, only one point remains.
+# This is the tiny example again. For three tokens, the best single head favours one of them, and its mirror image is
+# equally good. With four heads, only one point remains.
 #
 # ## How we checked
 # We require that the certificate holds on the random data. Algorithm 1, its twin and the fits from random starts must
@@ -312,8 +311,9 @@ claim.verdict()
 #    matrix of coefficients that they share?
 #    <details><summary>Solution</summary>
 #
-#    Algorithm 1 has $d(d+1)/2=10$ heads, and its twin $d^2=16$. There are $\psi=16\cdot5/2=40$ distinct features and
-#    four outputs, so they share $4\times40$ coefficients. Their outputs agree to rounding, as before.
+#    Our symmetric form of Algorithm 1 has $d(d+1)/2=10$ heads, and its twin $d^2=16$. There are $\psi=16\cdot5/2=40$
+#    distinct features and four outputs, so they share $4\times40$ coefficients. Their outputs agree to rounding, as
+#    before.
 #
 #    </details>
 #

@@ -154,6 +154,7 @@ show.figure(
 # **What changed.** The columns of Eq. 8 have $k$ varying fastest, which transposes every $Q_h$. Eq. 10 writes the
 # minimiser as if there were only one. However, for $d \ge 2$ only the part of $W$ symmetric in $j$ and $k$ affects the
 # outputs. We therefore do not compare matrices, but outputs, or $p(\Theta)$, the coefficients of the distinct features.
+# Of the paper's theorems and lemmas, only Lemma 5.1, in Eq. 23, depends on which minimiser we take.
 #
 # </blockquote>
 #
@@ -198,7 +199,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Each head is a matrix of rank 1. The regression may return any matrix, and every matrix is a sum of such pieces.
+# Every matrix is a sum of such pieces of rank 1.
 #
 # The solution is not unique. Since $\langle z_j, z_k\rangle = \langle z_k, z_j\rangle$, only $\psi = d^2(d+1)/2$ of
 # the $d^3$ features are distinct, and we can add any part antisymmetric in $j$ and $k$ to $W$ without changing an
@@ -376,9 +377,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The paper's feature matrices list their columns in a different order from Algorithm 8 and the head matrix. If you
-# implement Eq. 8 as stated, every $Q_h$ is returned transposed. Eq. 10 speaks of *the* minimiser, although there are
-# infinitely many for $d\ge2$. All of them compute the same function if the data determine it.
+# If you implement Eq. 8 as stated, every $Q_h$ is returned transposed. Eq. 10 speaks of *the* minimiser, although there
+# are infinitely many for $d\ge2$. All of them compute the same function if the data determine it.
 #
 # ## Also on this page
 # ### The loops that compute the features

@@ -309,9 +309,9 @@ show.figure(
 )
 
 # %% [markdown]
-# The number of steps grows as the last entries shrink. It stays below its bound. With entries scaled by 0.1, however,
-# it exceeds the number that fits into the paper's time. Up to a constant, gradient descent takes the paper's time
-# multiplied by $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where this factor is above 1.
+# The number of steps grows as the last entries shrink, and with entries scaled by 0.1 it exceeds the number that fits
+# into the paper's time. Up to a constant, gradient descent takes the paper's time multiplied by
+# $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where this factor is above 1.
 #
 # ### Exact least squares
 # The direct solver has no steps to count. With the classical product of matrices, its time is a formula. We evaluate
@@ -439,9 +439,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The proof names no solver and gives no argument for the time, so there is no proof to check. Its time,
-# $O(d^4N/\varepsilon)$, does not count the computation of the features, for which the theorem has the factor
-# $n_{\max}$. We assume $N\ge d^4/\varepsilon$, as many examples as the theorem requires, and $\varepsilon\le1$.
+# The proof names no solver and gives no argument for the time. Its time, $O(d^4N/\varepsilon)$, does not count the
+# computation of the features. We assume $N\ge d^4/\varepsilon$, as many examples as the theorem requires, and
+# $\varepsilon\le1$.
 #
 # ## What to remember
 # - Exact least squares takes the paper's time on all data, but only with a matrix product that nobody uses in

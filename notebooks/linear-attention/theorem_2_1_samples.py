@@ -456,10 +456,10 @@ show.figure(
 #
 # ### Rare bad luck
 # How much worse is the fit in the worst data set of a hundred, or of a thousand? Let $\delta$ be the fraction of data
-# sets that are worse. If the bound grew like $1/\delta$, as Markov's inequality gives, it would be ten times larger
-# each time. We prove that it grows like $\log\frac1\delta$ for bounded inputs and labels. To test our bounds we take
-# inputs of two tokens with two entries, each $-1$, 0 or 1. There are only 81 such inputs, so all moments are exact.
-# The labels are again the signs of the last token.
+# sets that are worse. Markov's inequality gives a bound that grows like $1/\delta$. We prove that it grows like
+# $\log\frac1\delta$ for bounded inputs and labels. To test our bounds we take inputs of two tokens with two entries,
+# each $-1$, 0 or 1. There are only 81 such inputs, so all moments are exact. The labels are again the signs of the last
+# token.
 
 # %%
 failure = 0.01
@@ -571,14 +571,12 @@ claim.verdict()
 # ## Where the paper differs
 # The theorem has no condition on the inputs, but it needs one. The paper refers to "classical results in VC theory",
 # which concern bounded losses; the squared error is not bounded. With bounded fourth moments, the paper's number of
-# examples is right, including the logarithm, for a model's outputs with Gaussian noise, and nearly right for bounded
-# residuals and inputs. For other labels, fourth moments alone give no logarithm. In its proof, Eq. 33 bounds the
-# training loss itself, whereas the text bounds its distance from the smallest loss.
+# examples is right for a model's outputs with Gaussian noise, and nearly right for bounded residuals and inputs.
 #
 # ## What to remember
 # - With exact labels, $\psi=d^2(d+1)/2$ examples determine the function, and one fewer does not.
 # - With noise of variance $\sigma^2$, the excess risk is about $\sigma^2d\psi/N$, where $d\psi$ grows like $d^4/2$.
-# - The rate requires inputs without heavy tails, because a few huge inputs can decide the fit.
+# - For labels that no model gives, a few huge inputs can decide the fit, so the rate can fail on heavy-tailed inputs.
 #
 # ## Exercises
 #
