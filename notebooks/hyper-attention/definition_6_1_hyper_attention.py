@@ -176,9 +176,9 @@ show.figure(
 # = \tfrac12 \bigl(s^\top D s + \tfrac1L\, h^\top s \; \mathbf 1^\top s\bigr)$$
 #
 # for all counts of length $L$ with $s_\mu \ge 1$. These are enough to determine a quadratic form: $D_{\nu\sigma} =
-# -(h_\nu + h_\sigma)/(2L)$. At one length that can be solved, with $T_{\nu\nu} = \frac{L-1}{L+1} g_{\nu\nu}$. At two such
-# lengths it gives $h = 0$ and $D = 0$, so that $T_{\nu\nu} = g_{\nu\nu} = -T_{\nu\nu}$ is zero. But an ally $\nu$ of
-# $\mu$ is not allied with itself, and $g_{\nu\nu} = w_{\nu\nu} \ne 0$.
+# -(h_\nu + h_\sigma)/(2L)$. At one length that can be solved, with $T_{\nu\nu} = \frac{L-1}{L+1} g_{\nu\nu}$. At two
+# such lengths it gives $h = 0$ and $D = 0$, so that $T_{\nu\nu} = g_{\nu\nu} = -T_{\nu\nu}$ is zero. But an ally $\nu$
+# of $\mu$ is not allied with itself, and $g_{\nu\nu} = w_{\nu\nu} \ne 0$.
 #
 # *Two tokens and one.* On $\mu,\nu$ the payoff of $\mu$ is 0, because $\mu$ is not its own ally, and the layer gives
 # $T_{\mu\mu} + T_{\mu\nu} + T_{\nu\nu}$. If it is also right at $L \ge 3$, then $g_{\mu\mu} = g_{\mu\nu} = 0$ and the

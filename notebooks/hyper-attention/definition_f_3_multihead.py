@@ -91,9 +91,10 @@ show.figure(
 #
 # **The paper states.** $\mathbf{HFA}^h=\mathrm{Softmax}(\prod^\odot_{a\in[A]}\mathbf Q^{(h,a)}(\mathbf
 # K^{(h,a)})^\top)\prod^\odot_{a\in[A]}\mathbf V^{(h,a)}$ if value product, and
-# $\mathrm{Softmax}(\prod^\odot_{a\in[A]}\mathbf Q^{(h,a)}(\mathbf K^{(h,a)})^\top)\mathbf V^{(h)}$ otherwise (39). For
-# each head we specify $d_h$ such that $\sum_hd_h=d$ and the attention size for that head is $d^h_a=d_h/A$;
-# $\prod^\odot$ represents Hadamard product.
+# $\mathrm{Softmax}(\prod^\odot_{a\in[A]}\mathbf Q^{(h,a)}(\mathbf K^{(h,a)})^\top)\mathbf V^{(h)}$ otherwise (39);
+# $\mathbf{MHFA}=\mathrm{Concat}(\mathbf{HFA}^1,\dots)\mathbf W^O$ (40), with $\mathbf W^{Q^{(h,a)}},\mathbf
+# W^{K^{(h,a)}}\in\mathbb R^{d\times d^h_a}$, $\mathbf W^{V^{(h,a)}}\in\mathbb R^{d\times d_h}$, $\sum_hd_h=d$ and
+# $d^h_a=d_h/A$; $\prod^\odot$ represents Hadamard product.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -108,7 +109,8 @@ show.figure(
 # **What is true.** Without value product a block has $4d^2$ parameters at every order, as self-attention has. With it,
 # a block of order $A$ has $(A-1)d^2$ more.
 #
-# **What changed.** The excess is not slight: it is a quarter of $4d^2$ at order 2 and three quarters at order 4.
+# **What changed.** The remark counts blocks, and for a block the excess is not slight: it is a quarter of $4d^2$ at
+# order 2 and three quarters at order 4.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -308,8 +308,8 @@ pairs = [torch.einsum("nia,njb->niab", *[one_hot(size)[x]] * 2).flatten(2).flatt
 both = relative_residual(torch.cat(pairs), torch.cat([formula(x).flatten() for x in every.values()])[:, None])
 
 # %% [markdown]
-# Finally, we train on all strands of one length, from $C=0$, $w=\mathbf 1$ and from 60 random starts, and on all strands
-# of two, three and four alleles together.
+# Finally, we train on all strands of one length, from $C=0$, $w=\mathbf 1$ and from 60 random starts, and on all
+# strands of two, three and four alleles together.
 
 # %%
 one_length = gram_tensors(strands[trained_length], size)

@@ -88,6 +88,13 @@ show.figure(
 # error ($\Theta(10^{-7})$) on test sets both when $L=20$ and when $L\in\{2,5,10,30,40\}$ varies. We observe the same
 # for sinusoidal embedding.
 #
+# <details><summary>Slips (1)</summary>
+#
+# - The section gives $\Theta(10^{-4})$ for the mean squared distance that the captions of Figures 3 and 4 give as
+#   $\mathcal O(10^{-5})$.
+#
+# </details>
+#
 # </blockquote>
 #
 # <blockquote>

@@ -151,8 +151,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# *One layer.* In $d$ dimensions, a layer produces a matrix of rank at most $d$, which loses at least the singular values
-# of the target after the $d$-th.
+# *One layer.* In $d$ dimensions, a layer produces a matrix of rank at most $d$, which loses at least the singular
+# values of the target after the $d$-th.
 #
 # <details><summary>Proof of Section 3, fewer dimensions than symbols, as corrected</summary>
 #
@@ -161,11 +161,12 @@ show.figure(
 # T^\star\|^2 \ge \sum_{i > d} \sigma_i^2(T^\star)$. For $F = I$ and $w = \mathbf 1$ all singular values are 1, and the
 # share is $1 - d/|\mathcal S|$.
 #
-# *Some layer.* Let $T_r$ be $T^\star$ cut to its $r$ largest singular values. As in Theorem B.2, corrected, an embedding
-# that holds the left and right singular vectors of $T_r$ and $\mathbf 1$ gives the scores $T_r$ and the values 1. These
-# are $2r + 1 \le d$ dimensions, and the layer misses $\sum_{i>r} \sigma_i^2$. If $T^\star$ is symmetric and $\mathbf 1$ is
-# among its $d$ leading eigenvectors, they alone are enough, and the layer misses $\sum_{i>d} \sigma_i^2$. On two symbols,
-# $T^\star = e_1e_2^\top$ has rank 1, but no layer of one dimension makes it (Theorem B.2). $\square$
+# *Some layer.* Let $T_r$ be $T^\star$ cut to its $r$ largest singular values. As in Theorem B.2, corrected, an
+# embedding that holds the left and right singular vectors of $T_r$ and $\mathbf 1$ gives the scores $T_r$ and the
+# values 1. These are $2r + 1 \le d$ dimensions, and the layer misses $\sum_{i>r} \sigma_i^2$. If $T^\star$ is symmetric
+# and $\mathbf 1$ is among its $d$ leading eigenvectors, they alone are enough, and the layer misses $\sum_{i>d}
+# \sigma_i^2$. On two symbols, $T^\star = e_1e_2^\top$ has rank 1, but no layer of one dimension makes it (Theorem B.2).
+# $\square$
 #
 # </details>
 #
@@ -260,8 +261,9 @@ axis.legend()
 show.figure(
     fig,
     name="gap",
-    caption="No layer of width $d$ misses a smaller fraction of the squared norm, for three interactions. For the smooth "
-    "one and $F = I$, some layer misses no more. Few dimensions are enough for the smooth one; $F = I$ needs all of them.",
+    caption="No layer of width $d$ misses a smaller fraction of the squared norm, for three interactions. For the "
+    "smooth one and $F = I$, some layer misses no more. Few dimensions are enough for the smooth one; $F = I$ needs "
+    "all of them.",
     alt="Three falling curves: one that is near zero after a few dimensions, a straight line from one to zero, and "
     "one between them. A single marker is above the straight line.",
 )

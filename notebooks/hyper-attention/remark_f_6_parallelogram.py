@@ -171,8 +171,8 @@ show.figure(
 #
 # {doc}`The next page </notebooks/hyper-attention/side_by_side>` proves for any number of features that a stack
 # represents $\sum_jg(x_i;x_j)$ at a length $L\ge5$ if and only if $g$ is a sum of functions of one feature of $i$ and
-# two features of $j$. With two features the second condition says nothing. What remains is that $g(\cdot\,;t)$ is additive in $a_i$
-# and $b_i$, that is, for all values $a,a'$, $b,b'$ and all tokens $t$,
+# two features of $j$. With two features the second condition says nothing. What remains is that $g(\cdot\,;t)$ is
+# additive in $a_i$ and $b_i$, that is, for all values $a,a'$, $b,b'$ and all tokens $t$,
 #
 # $$g(a,b;t)-g(a,b';t)-g(a',b;t)+g(a',b';t)=0 .$$
 #
@@ -189,8 +189,8 @@ show.figure(
 # $\sum_j f_1(a_i, a_j) f_2(a_i, b_j)$.
 #
 # *Short sequences.* Two or three different tokens satisfy no linear relation, so a suitable matrix exists for each such
-# sequence. With all four corners and no other token, the counts of the example are 1, 1, 1 and 1, whose signed sum is 0.
-# $\square$
+# sequence. With all four corners and no other token, the counts of the example are 1, 1, 1 and 1, whose signed sum is
+# 0. $\square$
 #
 # </details>
 #

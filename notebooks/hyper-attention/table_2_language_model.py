@@ -139,7 +139,7 @@ show.table(
 )
 
 # %% [markdown]
-# All three models have learned to attend, because each interval is above zero.
+# A model has learned to attend if its interval is above zero.
 #
 # ### The gaps to self-attention
 # The gap is the loss of a model minus that of SA. A negative gap is better.
@@ -158,8 +158,7 @@ show.table(
 )
 
 # %% [markdown]
-# Here HFA is worse than SA, and for the hybrid we cannot say. How far apart are two runs that differ only in their
-# seeds?
+# We judge no order, because our models are small. How far apart are two runs that differ only in their seeds?
 
 # %%
 ends = torch.tensor([[one.losses[-1] for one in courses[name]] for name in TABLE_2], dtype=torch.float64)
@@ -172,8 +171,7 @@ show.table(
 )
 
 # %% [markdown]
-# Two runs of SA differ by about as much as the largest gap in the paper. Pairs of runs with equal batches can reveal
-# smaller gaps; single runs cannot.
+# Single runs cannot reveal a gap that is smaller than this noise. Pairs of runs with equal batches can.
 #
 # ### Parameters and operations
 # At the paper's size, we count the operations of matrix products, and every entry that a block reads or writes beyond

@@ -111,6 +111,25 @@ show.table(
 # </blockquote>
 # <!-- /claim -->
 #
+# <!-- claim hyper-attention/fewer-parameters -->
+# <blockquote>
+#
+# **Appendix H (Fewer parameters and less overhead)** *Appendix H*
+#
+# **The paper states.** One might contend that standard self-attention can, in principle, capture these complex
+# interactions "in surprising ways." The key difference is that our modules achieve comparable expressiveness with far
+# fewer parameters—and therefore lower memory and compute overhead.
+#
+# **What is true.** For products of $M$ features with $k$ values, a HyperFeatureAttention of order $A$ on features side
+# by side has $A(Mk)^2$ scores, and self-attention on product symbols $k^{2M}$, with more operations. HyperAttention of
+# order $n$ has as many parameters as self-attention and takes $\Theta(L^n)$ operations with a softmax.
+#
+# **What changed.** Fewer or equal parameters do not imply less compute: Table 3 itself gives HyperAttention the higher
+# cost.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # ## Why it is true
 # Linear forms have no softmax, so we can multiply keys by values first. Linear HyperFeatureAttention is linear
 # attention on Kronecker products of the factors' queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. With $A$
@@ -124,6 +143,15 @@ show.table(
 # $C$ has $n$ axes of $d$ entries, and $W^V$ has $n - 1$ of them and one of $d_2$. Together these are $d^n + d^{n-1}
 # d_2$ entries. Factors of rank $R$ have $n d R$ and $((n - 1) d + d_2) R$, which is $\Theta(d^2)$ for fixed $n$, $R =
 # d$ and $d_2 \le d$. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Appendix H, fewer parameters, as corrected</summary>
+#
+# A score matrix has as many rows and columns as the embedding has dimensions: $Mk$ side by side, and $k^M$ for product
+# symbols, which [no narrower embedding](theorem_3_1_representation.ipynb) replaces. $X C X^\top$ takes about $L d^2 +
+# L^2 d$ multiplications, so $A$ factors on $Mk$ dimensions take fewer than one score on $k^M$ if $A (Mk)^2 < k^{2M}$
+# and $A M k < k^M$. The softmax of order $n$ has $L^n$ scores. $\square$
 #
 # </details>
 #
@@ -245,6 +273,28 @@ show.table(["width", "tensors", "factors of rank d"], list(zip(widths, tensors, 
 # %% [markdown]
 # When the width doubles, the tensors grow almost eightfold and the factors about fourfold.
 #
+# Finally, we count the entries and operations of the scores for several features of three values.
+
+
+# %%
+def scoring(dimensions: int, count: int) -> tuple[int, int]:
+    """Entries of so many score matrices, and the operations of their scores for 32 tokens."""
+    x, c = torch.zeros(32, dimensions), torch.zeros(dimensions, dimensions)
+    return count * c.numel(), count * matrix_operations(lambda: x @ c @ x.mT)
+
+
+by_features = {
+    several: [a / b for a, b in zip(scoring(3 * several, 2), scoring(3**several, 1), strict=True)]
+    for several in (1, 3, 6)
+}
+show.table(
+    ["features", "entries, order 2 over product symbols", "operations"], [[n, *row] for n, row in by_features.items()]
+)
+same_length = inputs(cubic_lengths[-1])
+order_3_ratio = matrix_operations(lambda: order_3(*same_length)) / matrix_operations(
+    lambda: attention(*same_length[:3])
+)
+#
 # ## How we checked
 # We fit exponents over a decade of lengths and compare those of operations with the table. The control holds every
 # triple at once. The paper's linear self-attention, Eq. 1, must represent a pairwise interaction exactly.
@@ -273,6 +323,14 @@ claim.verdict()
 claim = Claim("hyper-attention/hyper-attention-parameters")
 claim.at_most("factors of rank d, order 3: exponent of the width", exponent(widths, factored), 2.3)
 claim.printed.at_most("tensors of Definition 6.1, order 3: exponent of the width", exponent(widths, tensors), 2.3)
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/fewer-parameters")
+claim.at_most("six features: entries of order 2 over those of product symbols", by_features[6][0], 0.01)
+claim.at_most("six features: operations of order 2 over those of product symbols", by_features[6][1], 0.1)
+claim.control.at_most("one feature: entries of order 2 over those of product symbols", by_features[1][0], 0.01)
+claim.printed.at_most("HyperAttention, order 3: operations over those of self-attention", order_3_ratio, 1)
 claim.verdict()
 
 # %% [markdown]

@@ -115,7 +115,13 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # the other tokens are free, and a sum $c + \sum_{j \ne i} b_j(\mathcal X(j))$ with $b_j$ zero on one symbol vanishes
 # for all of them only if every part is zero. Different outputs have weights of their own, which makes $L$ times as
 # many, of the order $L^2|\mathcal S|^2$. Shared over $i$ and $j$ they are the $|\mathcal S|^2$ features $[\mathcal
-# X(i) = \alpha]\, s_\beta$. $\square$
+# X(i) = \alpha]\, s_\beta$.
+#
+# *All of them are needed.* Let the map use any functions of a single pair each, and let $V_j$ be the span of those of
+# the pair $(i, j)$. If output $i$ is $\sum_j g(\mathcal X(i), \mathcal X(j))$ with $g = f w$, the part of $j \ne i$ is
+# $g$ up to a function of $\mathcal X(i)$ alone. For all $g$ to occur, $V_j$ has at least $|\mathcal S|(|\mathcal S| -
+# 1)$ dimensions modulo such functions. If $g(\alpha, \beta) = c(\alpha)$, every part is such a function and their sum
+# is $L\,c(\alpha)$, so those in the spaces $V_j$, $j = i$ included, add at least $|\mathcal S|$ dimensions. $\square$
 #
 # </details>
 #

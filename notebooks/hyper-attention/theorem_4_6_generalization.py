@@ -65,9 +65,9 @@ require(number_of_sample_sizes=(len(samples), 3, None))
 # **Theorem 4.6 (Zero training error generalises)** *Section 4.2; proof in Appendix D.1*
 #
 # **The paper states.** Suppose Assumptions 4.2 and 4.5 hold, then zero training error forces $(C, W^V)$ to agree with
-# $(C^\dagger, W^{V\dagger})$: the solution achieving zero training error also satisfies $\mathbb E_{(X, Y) \sim
-# \mathcal P^{L^*}} \|f_{C, W^V}(X) - Y\| = 0$. Hence, it generalizes perfectly to new examples from the same
-# distribution.
+# $(C^\dagger, W^{V\dagger})$ on $(X, Y) \sim \mathcal P$: the solution achieving zero training error also satisfies
+# $\mathbb E_{(X, Y) \sim \mathcal P^{L^*}} \|f_{C, W^V}(X) - Y\| = 0$. Hence, it generalizes perfectly to new examples
+# from the same distribution.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -171,9 +171,9 @@ show.figure(
 # $F_r\,\mathrm{diag}(\lambda)^{-1}$ ($r$), and $q - 1$ vectors more. With $B^+$ in the place of $B^\top$, as the
 # columns of $B$ need not be orthonormal, the rest stays as it is.
 #
-# *Two fewer, for some tables.* With one output, take the scores $T\,\mathrm{diag}(\lambda)^{-1}$ and the values
-# $\lambda$. If $\lambda$ and $u$ are in the column space of $T$ and $\lambda \odot u = T^\top a$ for some $a$, then $u =
-# \mathrm{diag}(\lambda)^{-1} T^\top a$ is also a combination of the rows of the scores. The columns and rows together
+# *One fewer still, for some tables.* With one output, take the scores $T\,\mathrm{diag}(\lambda)^{-1}$ and the values
+# $\lambda$. If $\lambda$ and $u$ are in the column space of $T$ and $\lambda \odot u = T^\top a$ for some $a$, then $u
+# = \mathrm{diag}(\lambda)^{-1} T^\top a$ is also a combination of the rows of the scores. The columns and rows together
 # span at most $2r - 1$ dimensions, and $\lambda$ is among them. $\square$
 #
 # *What fails as printed.* A matrix $B C B^\top$ has both its columns and its rows in the span of $B$. For $d = 1$ it is

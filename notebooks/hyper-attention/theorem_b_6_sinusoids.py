@@ -457,9 +457,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Definition B.3 lacks the factor $1/N$, which the later results need. Lemma B.4 and its layer need a window that fits the
-# loop.
-# The layer counts the agent itself, but Eq. 13 does not; the difference is the bias of [Example
+# Definition B.3 lacks the factor $1/N$, which the later results need. Lemma B.4 and its layer need a window that fits
+# the loop. The layer counts the agent itself, but Eq. 13 does not; the difference is the bias of [Example
 # 1](example_1_colliding_agents.ipynb).
 #
 # ## What to remember
