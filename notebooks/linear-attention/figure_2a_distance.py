@@ -100,7 +100,7 @@ show.figure(
 # $$y=\mathrm{MHLA}_\Theta(Z)=\begin{bmatrix}0\\\sum_{j\in[d]}\langle q,k_j\rangle v_j+\|q\|^2\zeta\end{bmatrix}.$$
 #
 # **What changed.** The last token also attends to itself, which adds $\|q\|^2\zeta$. On Gaussian tables, no heads give
-# the labels of Eq. 27.
+# the labels of Eq. 27, so with these the smallest loss is not "equal to zero", as Section 6.2 says.
 #
 # </blockquote>
 #
