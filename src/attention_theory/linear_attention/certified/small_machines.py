@@ -43,7 +43,7 @@ def certify_automata(states: int, letters: int, word: int) -> Certificate:
         tables, words, starts = _automata(batch, states, letters)
         layer = BlockLayer(heads, task.width)
         written = layer.run(task.prompts(tables, words, starts), 2 * word)
-        places = read_letter(task.rows.of(written[:, task.prompt_tokens - 1 :: 2], "turn"))
+        places = read_letter(task.rows.view(written[:, task.prompt_tokens - 1 :: 2], "turn"))
         due = torch.arange(word + 1).expand(len(words), -1)
         return torch.cat([task.states_of(written), places], 1), torch.cat([_run(tables, words, starts), due], 1)
 
