@@ -100,7 +100,7 @@ show.figure(
 # $$y=\mathrm{MHLA}_\Theta(Z)=\begin{bmatrix}0\\\sum_{j\in[d]}\langle q,k_j\rangle v_j+\|q\|^2\zeta\end{bmatrix}.$$
 #
 # **What changed.** The last token also attends to itself, which adds $\|q\|^2\zeta$. On Gaussian tables, no heads give
-# the labels of Eq. 27.
+# the labels of Eq. 27, so with these the smallest loss is not "equal to zero", as Section 6.2 says.
 #
 # </blockquote>
 #
@@ -553,8 +553,8 @@ claim.verdict()
 # </details>
 #
 # ## What to remember
-# - A small eigenvalue of $\Lambda_D$ magnifies rounding errors and the effect of early stopping, which is what Figure
-#   2(a) shows.
+# - A small eigenvalue of $\Lambda_D$ magnifies rounding errors and the effect of early stopping, which can produce
+#   Figure 2(a).
 # - A solver that uses singular values of the features finds the teacher on every mixture.
 # - Where the certificate fails, the result depends on the solver, which may still return the teacher.
 #
