@@ -553,8 +553,8 @@ claim.verdict()
 # </details>
 #
 # ## What to remember
-# - A small eigenvalue of $\Lambda_D$ magnifies rounding errors and the effect of early stopping, which is what Figure
-#   2(a) shows.
+# - A small eigenvalue of $\Lambda_D$ magnifies rounding errors and the effect of early stopping, which can produce
+#   Figure 2(a).
 # - A solver that uses singular values of the features finds the teacher on every mixture.
 # - Where the certificate fails, the result depends on the solver, which may still return the teacher.
 #
