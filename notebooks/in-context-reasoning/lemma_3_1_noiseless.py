@@ -244,6 +244,15 @@ astray = (at_q - scales[sentences.trigger] * copies).abs().min()
 without_scale = (run(scales).scores - after_trigger).abs().max()
 
 # %% [markdown]
+# ### Type a sentence
+# The look-up works in your browser. {doc}`/instruments/trigger_and_answer` explains what it shows.
+#
+# <div class="instrument" data-instrument="trigger_and_answer" data-start="Load the reader" data-weights="readers">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ## How we checked
 # For both lemmas, we compare every score, logit and loss with its formula. The three broken versions are controls and
 # must fail, and so must the two slips in the paper's proofs. In small tasks we also run every sentence, and computer

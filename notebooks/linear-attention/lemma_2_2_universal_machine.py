@@ -496,6 +496,15 @@ show.table(
 # For 10 states, 10 letters, words of 100 letters and 1,000 steps, our tokens have 3,733 rows, while the product inside
 # the lemma's $O(\cdot)$ is ten million. Each further step costs three rows and one head.
 #
+# ### Run your own machine
+# The same layer runs in your browser. {doc}`/instruments/turing` explains what it shows.
+#
+# <div class="instrument" data-instrument="turing" data-start="Load the layer" data-weights="turing">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ## How we checked
 # After every step we compare every cell of the tape with a plain simulator, and accept no difference. We use
 # thousands of random machines, whose sizes include one state, one letter and words of one letter.

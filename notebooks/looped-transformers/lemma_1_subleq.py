@@ -332,6 +332,15 @@ show.table(
 # as long before it fails.
 
 # %% [markdown]
+# ### Step through a program
+# The ten layers also run in your browser. {doc}`/instruments/subleq` explains what they show.
+#
+# <div class="instrument" data-instrument="subleq" data-start="Load the machine" data-weights="subleq">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ## How we checked
 # We compare counter and memory with an interpreter that knows nothing about transformers, after every step of random
 # programs. Some programs test the limits: extreme integers, instructions that jump to themselves, writes to reserved

@@ -317,6 +317,15 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 # The rank equals $T$ in all 28 runs, and the residuals are at rounding level. The singular ratio, which is the smallest
 # singular value of $Z$ divided by the largest, stays far above this level. The same is true for $H=20$ and $T=621$.
 #
+# ### Choose the sizes
+# How much fits, for sizes of your own? {doc}`/instruments/how_much_fits` explains what this shows.
+#
+# <div class="instrument" data-instrument="how_much_fits" data-start="Load the table" data-weights="ranks">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ## How we checked
 # We require residuals below $10^{-10}$ in every run. As a control, we give the same heads $H(n-1)+2$ examples, which is
 # more than any heads can fit with a shared context ({claim:ref}`Proposition 2 <memorization/proposition-2>`). The

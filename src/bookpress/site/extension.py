@@ -95,11 +95,13 @@ def _work_in_parallel(app: Sphinx, _env: BuildEnvironment, _names: list[str]) ->
 
 
 def _fold_evidence(_: Sphinx, page: nodes.document) -> None:
-    """Fold what is behind the first paragraph of a page's section on its checks."""
-    for section in page.findall(nodes.section):
-        if section[0].astext() == _CHECKED:
-            section.insert(2 if isinstance(section[1], nodes.paragraph) else 1, nodes.raw("", _FOLD, format="html"))
-            section.append(nodes.raw("", "</details>", format="html"))
+    """Fold what is behind the first paragraph of a page's section on its checks, and of a panel elsewhere."""
+    checked = [section for section in page.findall(nodes.section) if section[0].astext() == _CHECKED]
+    inside = {panel for section in checked for panel in section.findall(nodes.admonition)}
+    panels = {one for one in page.findall(nodes.admonition) if "verdict-panel" in one["classes"]} - inside
+    for part in [*checked, *panels]:
+        part.insert(2 if isinstance(part[1], nodes.paragraph) else 1, nodes.raw("", _FOLD, format="html"))
+        part.append(nodes.raw("", "</details>", format="html"))
 
 
 def _begin_site(app: Sphinx) -> None:

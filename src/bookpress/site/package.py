@@ -38,7 +38,7 @@ def libraries(layout: Layout) -> list[str]:
 
 
 def folded_cells(cells: list[str], with_figures: set[int], packages: list[str]) -> set[int]:
-    """The numbers of the cells of a notebook that only import, or draw and do nothing that a reader must not miss.
+    """The numbers of the cells of a notebook that only import, judge, or draw and hide nothing that a reader must see.
 
     That is the use of one of the ``packages`` or of a claim; and, where nothing is drawn by hand, of a function of the
     notebook.
@@ -55,7 +55,7 @@ def folded_cells(cells: list[str], with_figures: set[int], packages: list[str]) 
         names = {node.id for node in ast.walk(cell) if isinstance(node, ast.Name)}
         draws = "schematic" in names or (number in with_figures and not names & defined)
         only_imports = all(isinstance(node, ast.Import | ast.ImportFrom) for node in cell.body)
-        if only_imports or (draws and not names & telling):
+        if only_imports or "Claim" in names or (draws and not names & telling):
             folded.add(number)
     return folded
 
