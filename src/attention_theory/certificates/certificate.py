@@ -215,7 +215,7 @@ class _OutOfTimeError(Exception):
 def within_limit(settle: Callable[[], Found], question: str, engine: str, seconds: float = LIMIT) -> Answer:
     """The answer of an engine that knows no limit of time: beyond ``seconds`` the outcome is ``unknown``.
 
-    A signal ends what runs in Python. A call of compiled code ends by itself, and what it returns too late is no pass.
+    A signal ends what runs in Python. A call of compiled code is not interrupted; what it returns too late is no pass.
     Signals reach the main thread alone: a question from another one runs to its end.
     """
     clock = Clock(seconds)

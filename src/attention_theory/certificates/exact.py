@@ -1,7 +1,7 @@
 """Linear algebra over the rationals by python-flint: ranks, null vectors, sizes of entries, LDLᵀ for definiteness.
 
 A matrix of floats is a matrix of fractions; nothing is rounded. A question that exceeds ``seconds`` of processor time
-is ``unknown``; a call of python-flint ends by itself, and the book's matrices have some hundreds of columns at most.
+is ``unknown``. A call of python-flint is not interrupted; the book's matrices have some hundreds of columns at most.
 """
 
 from collections.abc import Callable, Sequence

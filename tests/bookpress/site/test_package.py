@@ -63,8 +63,8 @@ CELLS = [
 ]
 
 
-def test_imports_and_drawings_that_compute_and_judge_nothing_are_folded() -> None:
-    assert folded_cells(CELLS, {*range(len(CELLS))}, ["toy"]) == {0, 3}
+def test_imports_judgements_and_drawings_that_compute_nothing_are_folded() -> None:
+    assert folded_cells(CELLS, {*range(len(CELLS))}, ["toy"]) == {0, 3, 5}
     by_hand = "fig, axis = schematic.canvas()"
     cells = [CELLS[0], by_hand, f"{by_hand}\nschematic.text(axis, (0, 0), str(near(1)))"]
     assert folded_cells(cells, set(), ["toy"]) == {0, 1}
