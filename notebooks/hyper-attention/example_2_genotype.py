@@ -127,10 +127,11 @@ show.figure(
 # However, a simple dense layer with ReLU activation addition after single layer linear self-attention, trivially
 # enables it to generalize any length.
 #
-# **What is true.** The printed weights err at every other length, and so does the layer that descent finds on strands
-# of one length from $C(0) = 0$, $w(0) = \mathbf 1$. One linear layer, with $C_{\mu\mu} = 1$ for always-active alleles,
-# is correct at every length. A ReLU with the read-out $1 - \mathrm{relu}(1 - L^* z)$ makes the printed weights correct
-# at every length; any activator of an allele then makes it active.
+# **What is true.** The printed weights err at every other length, and so does, in our runs, the layer that descent
+# finds on strands of one length from $C(0) = 0$, $w(0) = \mathbf 1$. One linear layer, with $C_{\mu\mu} = 1$ for
+# always-active alleles, is correct at every length. The printed weights followed by $1 - \mathrm{relu}(1 - cz)$ are
+# correct at every length if $c$ is at least $L^*$ and the length of every list; any activator of an allele then makes
+# it active.
 #
 # **What changed.** A linear layer does generalise to all lengths. Strands of one length do not determine it.
 #
@@ -177,14 +178,15 @@ show.figure(
 # become 1, and 0 should stay 0. No $\mathrm{relu}(az+c)$ does this; with a read-out,
 # $1-\mathrm{relu}(1-L^*z)=\min(1,L^*z)$ does.
 #
-# <details><summary>Proof that a layer is right at all lengths</summary>
+# <details><summary>Proof of App. B.2, remark on length, as corrected</summary>
 #
 # Let $C_{\mu\nu} = 1/m$ for the $m$ activators $\nu$ of $\mu$, $C_{\mu\mu} = 1$ if $\mu$ is always active, zero
 # elsewhere, and $W^V = \mathbf 1$ in the one-hot code. A token $\mu$ has the output $\sum_\nu s_\nu C_{\mu\nu}$.
 # Without repeats $s_\nu$ is 1 for the alleles that are present and 0 for others, and $s_\mu = 1$. So the output is the
 # share of the activators that are present, 1 for an always-active allele and 0 for one that is not listed, at every
 # length. With a row of $1/L^*$ in the place of $C_{\mu\mu} = 1$ the output of an always-active allele is $L/L^*$, right
-# at $L = L^*$ only. $\square$
+# at $L = L^*$ only. With $c$ as stated, every output that is not 0 is at least $\frac1c$, and $1 - \mathrm{relu}(1 -
+# cz) = \min(1, cz)$ makes it 1, while 0 stays 0. $\square$
 #
 # </details>
 #

@@ -189,8 +189,8 @@ show.figure(
 # $\sum_j f_1(a_i, a_j) f_2(a_i, b_j)$.
 #
 # *Short sequences.* Two or three different tokens satisfy no linear relation, so a suitable matrix exists for each such
-# sequence. With all four corners and no other token, the counts of the example are 1, 1, 1 and 1, whose signed sum is
-# 0. $\square$
+# sequence. With all four corners and no other token, the counts of the example are 1, 1, 1 and 1, and their
+# signed sum vanishes. $\square$
 #
 # </details>
 #

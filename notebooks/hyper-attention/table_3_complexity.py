@@ -290,6 +290,8 @@ by_features = {
 show.table(
     ["features", "entries, order 2 over product symbols", "operations"], [[n, *row] for n, row in by_features.items()]
 )
+
+# %%
 same_length = inputs(cubic_lengths[-1])
 order_3_ratio = matrix_operations(lambda: order_3(*same_length)) / matrix_operations(
     lambda: attention(*same_length[:3])

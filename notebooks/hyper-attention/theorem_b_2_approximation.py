@@ -276,9 +276,11 @@ fewer = {
     "r = 2, all outputs": missed_by_sharing(rank_two, weights, 2),
     "five symbols": missed_by_sharing(effect_five, weights_five, 2),
 }
-factor, both, other, another = normal(4, size, seed=draw).unbind()
+not_shared, _ = missed_by_sharing(rank_one, weights[:, :1], 1, share=False)
+show.table(["F and W", "dimensions", "relative error"], [[name, width, off] for name, (off, width) in fewer.items()])
 
 
+# %%
 def missed_by_three(last):
     """Relative error of a layer in three dimensions on a table of rank 2, with one output, and this last row vector."""
     table = torch.outer(factor, last) + torch.outer(both, other)
@@ -288,9 +290,8 @@ def missed_by_three(last):
     return ((functional_tensor(*layer).squeeze(-1) - table).norm() / table.norm()).item()
 
 
+factor, both, other, another = normal(4, size, seed=seed + 1).unbind()
 three, three_of_another = missed_by_three(factor * both), missed_by_three(another)
-not_shared, _ = missed_by_sharing(rank_one, weights[:, :1], 1, share=False)
-show.table(["F and W", "dimensions", "relative error"], [[name, width, off] for name, (off, width) in fewer.items()])
 
 # %%
 # The step of the proof: F as B C B^T. For a unit vector b the best C leaves 1 - (b_1 b_2)^2, at least 3/4.

@@ -233,6 +233,16 @@ show.figure(
 #
 # </details>
 #
+# <details><summary>Proof of Sinusoidal construction (App. B.1.2), as corrected</summary>
+#
+# Without the factor $\frac1{\sqrt2}$ on the last cosine but one, $p_m^\top C\, p_n$ with the diagonal $C$ is the real
+# series of Lemma B.5 at $m - n$ with $a_k = 2F[k]$ and $b_k = 0$. If $2R$ is an integer and $4R + 1 \le N$, this is the
+# window (Lemma B.4). The first entry of every code is $\frac1{\sqrt2}$, so every token has the value $-1$, and the
+# layer adds $-1$ for each $j$ in the window, $j = i$ included: $V_i - 1$ for any $L$. If $4R + 1 > N$, the series is 2
+# at some places. $\square$
+#
+# </details>
+#
 # ## See it run
 # We decompose a random function into waves and reassemble it, in the complex and in the real form.
 

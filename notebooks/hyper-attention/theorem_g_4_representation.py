@@ -328,6 +328,7 @@ def beyond_a_layer(values: torch.Tensor) -> tuple[int, float, float]:
     return int(torch.linalg.matrix_rank(features)), relative_residual(features, targets), beyond
 
 
+# %%
 free = {
     "1 output": beyond_a_layer(fair[..., :1]),
     "2 outputs": beyond_a_layer(fair),
@@ -367,9 +368,8 @@ claim.control.at_most("shared factors, f and w asymmetric, missed", sharing["f a
 claim.at_most("shared factors, one symmetry or one output, missed", alone, 1e-28)
 claim.at_most("ordered layer on the full sum, one output, one length, missed", at_one_length, 1e-12)
 claim.equal("two outputs, length 6: rank of the ordered features", free["2 outputs"][0], size**3)
-label = "the same with two outputs: share of the only table that no layer has"
-claim.control.at_most(label, free["2 outputs"][2], 1e-12)
-claim.at_most("the same if all pairs have the same values", free["2 outputs, equal values"][2], 1e-24)
+claim.control.at_most("two outputs, length 6: share of the only table beyond a layer", free["2 outputs"][2], 1e-12)
+claim.at_most("the same if all pairs have equal values", free["2 outputs, equal values"][2], 1e-24)
 claim.printed.at_most("ordered layer (Definition 6.1) on the full sum, all lengths, missed", over_lengths, 1e-12)
 claim.certified("orders 2 to 4, two symbols: all f and w", certify_tuple_representation())
 claim.verdict()

@@ -47,14 +47,15 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 size = 3  # symbols |S|, from 2 to 4
 tokens = 6  # tokens in a sequence L, from 3 to 12
-samples = 300  # training sequences B, from 30 to 5000
+samples = 300  # training sequences B, from max(30, 100 * (size - 2) * (6 - tokens)) to 5000
 least = 0.5  # b, the least entry of w at the start, from 0.1 to 3
 end = 20.0  # time of the flow, from 1 to 500
 tolerance = 1e-11  # relative error of a step of the integrator, from 1e-13 to 1e-6
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 2, 4), tokens=(tokens, 3, 12), samples=(samples, 30, 5000), least=(least, 0.1, 3.0))
+require(size=(size, 2, 4), tokens=(tokens, 3, 12), least=(least, 0.1, 3.0))
+require(samples=(samples, max(30, 100 * (size - 2) * (6 - tokens)), 5000))  # so that the pair counts are versatile
 require(end=(end, 1.0, 500.0), tolerance=(tolerance, 1e-13, 1e-6), seed=(seed, 0, None))
 
 # %% [markdown]

@@ -108,11 +108,14 @@ class Step:
             self.tokens.append(layer.following(self.tokens[-1]))
             layer.remember(self.tokens[-1])
         self.cells, now, then = cells, sums(self.tokens, self.ring), sums(inputs.prompt(inputs.following()), self.ring)
-        self.kept = {pair for pair in product(range(SHAPE[1]), repeat=2) if now.get(pair, ZERO) == then.get(pair, ZERO)}
+        rows = range(SHAPE[1])
+        self.kept = {pair for pair in product(rows, rows) if now.get(pair, ZERO) == then.get(pair, ZERO)}
 
     def _changes(self) -> tuple[Changes, Changes]:
         """Of an entry of Q, times the last token's row; and of one of V."""
-        of_q, of_v, now = defaultdict(dict), defaultdict(dict), sums(self.tokens, self.ring)
+        of_q: Changes = defaultdict(dict)
+        of_v: Changes = defaultdict(dict)
+        now = sums(self.tokens, self.ring)
         for (value, key), total in now.items():
             for h, to, _ in (weight for weight in V if weight[2] == value):
                 add(of_q[h, key].setdefault(to, {}), total, int(LAYER.values[h, to, value]))
@@ -173,7 +176,7 @@ def is_right(entries: Tensor, draws: random.Random) -> bool:
 @pytest.mark.slow
 def test_an_entry_that_is_off_by_1_is_noticed_or_harmless() -> None:
     steps, draws = [Step(cells) for cells in LENGTHS], random.Random(0)
-    entries: list[Entry] = list(product(range(2), *map(range, SHAPE)))
+    entries = list(product(range(2), range(SHAPE[0]), range(SHAPE[1]), range(SHAPE[2])))
     silent = [all(step.is_silent(entry) for step in steps) for entry in entries]
     both = torch.tensor(entries).repeat_interleave(2, 0)
     both = torch.cat([both, torch.tensor([[1], [-1]]).repeat(len(entries), 1)], dim=1)

@@ -35,7 +35,7 @@ def test_the_blocks_compute_products_sums_and_differences() -> None:
     assert certify_blocks(small_machine()).settled
 
 
-@pytest.mark.parametrize(("step", "head", "matrix"), [("4.1", 0, "key"), ("4.1", 2, "query"), ("4.2", 0, "value")])
+@pytest.mark.parametrize(("step", "head", "matrix"), [("4.1", 0, "key"), ("4.1", 2, "value"), ("4.2", 0, "value")])
 def test_a_weight_of_a_block_that_is_doubled_is_noticed(step: str, head: int, matrix: str) -> None:
     machine = small_machine()
     getattr(layer_of(machine, step).heads[head], matrix)[:] *= 2
