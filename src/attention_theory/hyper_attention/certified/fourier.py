@@ -67,6 +67,7 @@ def certify_differences() -> Certificate:
     Blocks are taken to be linear in f, so those of functions that are 1 at one place make all of them. Their errors are
     added up exactly, as fractions.
     """
+
     def ask(period: int, form: Form) -> Answer:
         words = f"N = {period}: sizes of p_i C p_j - [n_i - n_j = m], added up over m, by n_i and n_j"
         return exact.at_most(_missed(period, form), _OFF_VALUE, words)
