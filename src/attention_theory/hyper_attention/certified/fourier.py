@@ -67,7 +67,6 @@ def certify_differences() -> Certificate:
     Blocks are taken to be linear in f, so those of functions that are 1 at one place make all of them. Their errors are
     added up exactly, as fractions.
     """
-    periods = (4, 6, 8, 10, 12, 16)
 
     def ask(period: int, form: Form) -> Answer:
         words = f"N = {period}: sizes of p_i C p_j - [n_i - n_j = m], added up over m, by n_i and n_j"
@@ -81,9 +80,8 @@ def certify_differences() -> Certificate:
 
     return certify(
         "p_i C p_j is f of the difference n_i - n_j, up to 1e-13 times the largest value of f.",
-        f"all real functions f of period N = {', '.join(map(str, periods))} and all pairs of places; C is taken to be "
-        "linear in f",
-        [ask(period, "correct") for period in periods],
+        "all real functions f of an even period N up to 16 and all pairs of places; C is taken to be linear in f",
+        [ask(period, "correct") for period in range(4, 17, 2)],
         Control.of("coefficients without 1/N, as in Definition B.3", ask(4, "printed"), run),
     )
 
