@@ -362,7 +362,7 @@ claim.at_most("64 tokens: operations, with the matrix over without", cost["with 
 claim.verdict()
 
 # %% [markdown]
-# We count the entries of blocks and of whole models at the paper's sizes.
+# We count blocks and whole models.
 
 # %%
 claim = Claim("hyper-attention/remark-ha-counts")

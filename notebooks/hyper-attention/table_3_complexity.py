@@ -241,10 +241,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see the slopes 1, 2 and 3. On the right, order 3 in blocks is about as steep as self-attention.
+# On the left, we see the slopes 1, 2 and 3.
 #
-# Linear HyperFeatureAttention takes more operations than linear self-attention by a factor that grows with the width of
-# a head:
+# For linear HyperFeatureAttention, they also grow with the width of a head:
 
 # %%
 length = linear_lengths[0]
@@ -273,7 +272,7 @@ show.table(["width", "tensors", "factors of rank d"], list(zip(widths, tensors, 
 # %% [markdown]
 # When the width doubles, the tensors grow almost eightfold and the factors about fourfold.
 #
-# Finally, we count the entries and operations of the scores for several features of three values.
+# Finally, we count the scores of features of three values.
 
 
 # %%
@@ -296,6 +295,9 @@ same_length = inputs(cubic_lengths[-1])
 order_3_ratio = matrix_operations(lambda: order_3(*same_length)) / matrix_operations(
     lambda: attention(*same_length[:3])
 )
+
+# %% [markdown]
+# For six features, order 2 needs about a thousandth of the entries.
 #
 # ## How we checked
 # We fit exponents over a decade of lengths and compare those of operations with the table. The control holds every
