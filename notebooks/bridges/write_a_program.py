@@ -396,6 +396,7 @@ claim.verdict()
 # %%
 claim = Claim("bridges/bridge-6-2")
 claim.equal("ten programs, optimised or not: runs that differ from Python's", wrong, 0)
+claim.equal("division of 6 bits: layers whose t is not that of the proof", off_in_all, 0, of="proof")
 claim.equal("greatest common divisor, from the transformer", found, by_python(examples.gcd, pair)[0])
 claim.equal("a list sorted by the transformer", sorted_by_transformer(), True)
 claim.control.equal("the same, scores multiplied by 2 only", sorted_by_transformer(2.0), True)
@@ -407,6 +408,23 @@ for function, inputs, width in cases.values():
     given = copy.deepcopy(inputs)
     compiled = at.compile(function, inputs, width, target="fleq")
     wrong_with_blocks += (compiled.interpret(*given), given) != by_python(function, inputs)
+
+
+# %%
+def layers_off(u, b, width):
+    """How many layers of a division have another t than the proof says; one more if its results are wrong."""
+    half, wrong, quotient, t = 2 ** (width - 1), 0, 0, -b
+    word = u - 2 * half * (u >= half)
+    for read in range(width + 1):
+        before, bit = u >> (width - read + 1), (u >> (width - read)) & 1
+        wrong += t != 2 * (before % b) + bit - b
+        quotient = 2 * quotient + (t >= 0)
+        if read < width:
+            t, word = 2 * t + 2 * b * (t < 0) - b + (word < 0), (2 * word + half) % (2 * half) - half
+    return wrong + ((quotient, t + b * (t < 0)) != divmod(u, b))
+
+
+off_in_all = sum(layers_off(u, b, 6) for u in range(33) for b in range(1, 33))
 
 # %%
 claim = Claim("bridges/bridge-6-3")
