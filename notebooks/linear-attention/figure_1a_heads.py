@@ -281,7 +281,7 @@ show.figure(
 # %% [markdown]
 # The dotted line is at 100 passes. At $d=2$, the error falls more steeply with more heads. At $d=4$, students with
 # eight and sixteen heads fall first, while those with two and four stay above a single head. The curves of $d^2$
-# heads cross the dashed line of Algorithm 1.
+# heads cross the dashed line of Algorithm 1, which is its rounding error in single precision.
 
 # %%
 EPS = dict.fromkeys((ADAM, LONGER, DECAYED), torch.finfo(torch.float32).eps) | {DOUBLE: torch.finfo(float).eps}

@@ -636,16 +636,16 @@ claim.verdict()
 # <details><summary>Proof of Eqs. 3 and 13: the minimum over models, and where there is none</summary>
 #
 # Let $W_{jk}$ be the block of the head matrix with the entries $\sum_hV_h[a,j]\,Q_h[k,\ell]$. The coefficients of the
-# function fix $W_{11} = I$, $W_{22} = -N$ and $W_{12} + W_{21} = 0$. So with $X = W_{12}$ the matrices of the function
+# function fix $W_{11} = I$, $W_{22} = -K$ and $W_{12} + W_{21} = 0$. So with $X = W_{12}$ the matrices of the function
 # are
 #
-# $$W = \begin{pmatrix} I & X \\ -X & -N \end{pmatrix}, \qquad \mathrm{rank}\,W = 2 + \mathrm{rank}(X^2 - N) ,$$
+# $$W = \begin{pmatrix} I & X \\ -X & -K \end{pmatrix}, \qquad \mathrm{rank}\,W = 2 + \mathrm{rank}(X^2 - K) ,$$
 #
 # the rank by subtracting $-X$ times the first rows from the last ones. With $H$ heads the rank is at most $H$. Two
-# heads would need $X^2 = N$. Then $X^4 = N^2 = 0$, so that $X$ is nilpotent, and $X^2 = 0 \ne N$: no two heads compute
-# the function, not even with complex entries. With $X_\varepsilon^2 = N + \varepsilon I$, for example $X_\varepsilon =
+# heads would need $X^2 = K$. Then $X^4 = K^2 = 0$, so that $X$ is nilpotent, and $X^2 = 0 \ne K$: no two heads compute
+# the function, not even with complex entries. With $X_\varepsilon^2 = K + \varepsilon I$, for example $X_\varepsilon =
 # \begin{pmatrix} \sqrt\varepsilon & 1/(2\sqrt\varepsilon) \\ 0 & \sqrt\varepsilon \end{pmatrix}$, and
-# $-X_\varepsilon^2$ in place of $-N$, the rank is 2, and the coefficients are off by $\varepsilon I$ in one block. So
+# $-X_\varepsilon^2$ in place of $-K$, the rank is 2, and the coefficients are off by $\varepsilon I$ in one block. So
 # the infimum of the loss is 0 on any data. Where $\lambda_{\min}(\Lambda_D) > 0$ loss 0 means the coefficients of the
 # function, which no two heads have.
 #

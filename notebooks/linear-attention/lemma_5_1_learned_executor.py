@@ -864,7 +864,7 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    The bound is above 1 everywhere, between 17 and 83, so it says nothing. In the first table, more than 90 % of the
+#    The bound is far above 1 everywhere, so it says nothing. In the first table, more than 90 % of the
 #    new runs are wrong, whatever the number of machines.
 #
 #    </details>

@@ -574,7 +574,7 @@ claim.verdict()
 # examples is right for a model's outputs with Gaussian noise, and nearly right for bounded residuals and inputs.
 #
 # ## What to remember
-# - With exact labels, $\psi=d^2(d+1)/2$ examples determine the function, and one fewer does not.
+# - With exact labels, $\psi=d^2(d+1)/2$ examples determine the regression's answer, and one fewer does not.
 # - With noise of variance $\sigma^2$, the excess risk is about $\sigma^2d\psi/N$, where $d\psi$ grows like $d^4/2$.
 # - For labels that no model gives, a few huge inputs can decide the fit, so the rate can fail on heavy-tailed inputs.
 #

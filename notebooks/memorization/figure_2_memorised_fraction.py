@@ -99,9 +99,9 @@ show.figure(
 #
 # ## Why it is true
 # By [Theorem 1](theorem_1_capacity.ipynb), some weights store $H(\min(n,d_h)-1)+1$ examples. This number is linear in
-# $H$, and grows with $n$ and $d_h$ up to $d_h=n$. Trained models store more, but they follow the same pattern. With a
-# shared context, keys of width $n-1$ already realise every head ({claim:ref}`conclusion
-# (3) <memorization/remark-conclusion-3>`).
+# $H$, and grows with $n$ and $d_h$ up to $d_h=n$. Trained models store more, and we ask whether they follow the same
+# pattern. With a shared context, keys of width $n-1$ already realise every head ({claim:ref}`conclusion (3)
+# <memorization/remark-conclusion-3>`).
 #
 # ## See it run
 # The paper uses tokens of $d=64$ numbers, 100 classes and up to 40 000 examples. We run a reduced size, with $d=16$, 20

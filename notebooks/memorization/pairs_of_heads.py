@@ -120,6 +120,9 @@ show.figure(
 # examples, both heads tend to the same number as $c$ grows. A small error remains, which depends on the vectors $q$ of
 # all pairs. Brouwer's fixed point theorem shows that we can correct it.
 #
+# In one shared context of three tokens, a head needs no partner. On the examples of other heads it looks at the first
+# or the second token, to which it gives the value 0. The third token carries the answers of its own examples.
+#
 # <details><summary>Proof of the capacity of pairs</summary>
 #
 # *One head.* For two tokens $x\ne x'$ of a context, the $v$ with $v\cdot(x-x')=0$ form a hyperplane. Finitely many
