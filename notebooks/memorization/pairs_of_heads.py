@@ -121,7 +121,7 @@ show.figure(
 # all pairs. Brouwer's fixed point theorem shows that we can correct it.
 #
 # In one shared context of three tokens, a head needs no partner. On the examples of other heads it looks at the first
-# or the second token, to which it gives the value 0. The third token carries the answers of its own examples.
+# or the second token, to which it gives the value 0. On the head's examples, the third token carries the answers.
 #
 # <details><summary>Proof of the capacity of pairs</summary>
 #

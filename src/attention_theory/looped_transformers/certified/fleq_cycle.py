@@ -31,8 +31,8 @@ def certify_fleq_cycle(machine: FleqMachine, gate: float = 1e3) -> Certificate:
     """Theorem 2: a cycle executes an instruction and leaves a state of the form in which it began.
 
     Each step is proved for all rows of all kinds of columns, and starts from what the step before it leaves. The
-    function blocks are left open here: they may put any numbers up to half the gate in their rows. What they compute is
-    in :mod:`.fleq_blocks`.
+    function blocks are left open here: they may put any numbers up to half the gate in their rows. The module
+    :mod:`.fleq_blocks` settles what they compute.
 
     Args:
         machine: of :func:`small_machine`, without pointer blocks.
