@@ -450,13 +450,12 @@ show.table(
 # to factors that depend on $\Sigma$? *Smallest case:* two letters.
 #
 # ### Open questions of other pages
-# - *The depth of a computer.* Settled with more columns: SUBLEQ runs in {doc}`one layer
-#   </notebooks/looped-transformers/one_layer>` if each cell has four columns. On the paper's columns, one per cell, we
-#   need {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`. Do three suffice there? We know of
-#   nothing that excludes two.
-# - *One head, few samples.* For $d=2$, the certificate of Lemma 4.1 needs six samples. For one data set of four we
-#   {doc}`prove </notebooks/linear-attention/lemma_4_1_certificate>` that only one function with one head fits it. How
-#   many samples determine one head for other widths?
+# - *The depth of a computer.* SUBLEQ runs in {doc}`one layer </notebooks/looped-transformers/one_layer>` if each cell
+#   has four columns. On the paper's columns, one per cell, we need {doc}`four layers
+#   </notebooks/looped-transformers/remark_depth_bounds>`. Do three suffice there?
+# - *One head, few samples.* For $d=2$, the certificate of Lemma 4.1 needs six samples. For one data set of four,
+#   {doc}`only one function with one head fits </notebooks/linear-attention/lemma_4_1_certificate>`. How many samples
+#   determine one head for other widths?
 # - *Conditioning.* Bridge 3.2 says that a bound on the rank is reached. How many digits does
 #   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` necessarily lose? This is open even for
 #   order 2 and keys of width one.
