@@ -107,9 +107,13 @@ window.instruments.program = (room, given) => {
     }
   }
 
+  // What has been typed is compiled after a pause; until then there is nothing to run.
   function later() {
     stop();
-    steps = null;
+    [made, run, steps] = [null, null, null];
+    status.className = "instrument-status";
+    status.textContent = "Compiling …";
+    allow();
     clearTimeout(waiting);
     waiting = setTimeout(compile, WAIT);
   }

@@ -173,7 +173,7 @@ def is_right(entries: Tensor, draws: random.Random) -> bool:
     return right
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_entry_that_is_off_by_1_is_noticed_or_harmless() -> None:
     steps, draws = [Step(cells) for cells in LENGTHS], random.Random(0)
     entries = list(product(range(2), range(SHAPE[0]), range(SHAPE[1]), range(SHAPE[2])))
