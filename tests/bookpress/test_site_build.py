@@ -116,4 +116,4 @@ def test_a_page_gives_the_addresses_of_the_configuration_and_no_others(
     config.write_text(config.read_text().replace('baseurl: ""', "baseurl: https://us.org/"))
     there = build(root)[page].decode()
     assert '<link rel="canonical" href="https://us.org/notebooks/demo/good.html" />' in there
-    assert 'property="og:image" content="https://us.org/_static/card.png"' in there
+    assert 'property="og:image" content="https://us.org/_images/social_previews/' in there
