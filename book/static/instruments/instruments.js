@@ -2,7 +2,7 @@
 //
 // An instrument NAME is two scripts beside this one: NAME.data.js, made by the press, sets instruments.data.NAME, and
 // NAME.js sets instruments.NAME, a function that is given the element to fill and the data, and instruments.NAME_core,
-// its mathematics. An instrument with `styled` has a style sheet of its own, NAME.css, and one with `needs` further scripts
+// its mathematics. An instrument with `styled` has a separate style sheet, NAME.css, and one with `needs` further scripts
 // of this folder, which are loaded before it is put into its place. These are classic scripts, so that a page works that
 // is opened as a file.
 (() => {

@@ -170,7 +170,7 @@ class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
     def __init__(self, folder: Path) -> None:
         self.builder = os.getppid()
         super().__init__(str(folder / f".{_SOCKET}"), _Guard)
-        Path(str(self.server_address)).rename(folder / _SOCKET)  # whoever sees it can connect: it listens by now
+        Path(str(self.server_address)).rename(folder / _SOCKET)  # a client that sees it can connect
 
     def service_actions(self) -> None:
         super().service_actions()

@@ -50,8 +50,8 @@ def certify_targets() -> Certificate:
 
     most = balls.ball(_OFF) * -balls.ball(_LEAST_TARGET).log()
     return certify(
-        "One head reaches all targets with positive entries, exactly but for the rounding of its weights: each softmax "
-        "weight is off by a factor within 1e-9 of 1.",
+        "One head reaches all targets with positive entries, exactly except for the rounding of its weights: each "
+        "softmax weight is off by a factor within 1e-9 of 1.",
         f"{context} and {context - 1} independent queries with contexts of {context} tokens of width {width}, which "
         "the page draws; all targets with weights of at least 1e-300",
         [
