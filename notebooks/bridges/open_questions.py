@@ -21,9 +21,7 @@ from itertools import combinations, pairwise, product
 
 import torch
 
-from attention_theory.bridges.few_tokens import feature_shapes, rank_on_tokens, shape_dimension
 from attention_theory.bridges.hyper_capacity import exact_features, random_scores
-from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_features
 from attention_theory.bridges.three_ways import random_jobs
 from attention_theory.bridges.turing_to_short_subleq import short_subleq_bounds, short_subleq_of
 from attention_theory.bridges.turing_to_subleq import subleq_bounds
@@ -270,115 +268,16 @@ claim.verdict()
 # the means of two heads differ by an element of $\delta\otimes\mathbb R^d+\mathbb R^d\otimes\delta$. We do not know
 # whether the rank is smaller for other data.
 #
-# ### How many features are lost with too few tokens?
-# Linear HyperAttention of order $s$ is linear in $\psi_s$ features of its input, which is a query among $n$ tokens
-# (Bridge 2.1). For this count we need $n\ge s$ tokens. How many features are left with fewer tokens? Take $d=s=3$ and
-# two tokens. Then $G=z_1z_1^\top+z_2z_2^\top$, and its columns are in the plane of the two tokens, as is the query. The
-# determinant of two columns of $G$ and the query is therefore zero. Since we can choose the columns in three ways, we
-# lose three of 63 features.
-#
-# In general we use a theorem on symmetry. We draw a *partition* of a number as rows of cells, and $\mathrm{hook}(i,j)$
-# is one more than the number of cells to the right of cell $j$ in row $i$ and below it. Each partition $\mu$
-# corresponds to a part $S_\mu$ of the features, which is either reached as a whole or lost as a whole.
-#
-# <!-- claim bridges/bridge-5-3 -->
-# <blockquote>
-#
-# **Bridge 5.3 (HyperAttention's features on too few tokens)**
-#
-# For inputs of $n$ tokens, including the query, the features of Bridge 2.1 over all tuples have the rank
-#
-# $$\sum_\mu \dim S_\mu(\mathbb R^d), \qquad \dim S_\mu(\mathbb R^d) = \prod_{(i,j) \in \mu}
-# \frac{d + j - i}{\mathrm{hook}(i,j)} ,$$
-#
-# where $\mu$ runs over the partitions of $2s-1$ with exactly one odd part and at most $n$ parts. This is all of
-# $\psi_s$ if and only if $n \ge \min(d, s)$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <details><summary>Proof of Bridge 5.3</summary>
-#
-# Let $V = \mathbb R^d$ and $m = s-1$. A linear form $F$ on $V \otimes \mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is a polynomial
-# $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of the space
-# of all $F$ minus that of the space of those which are 0 on all inputs of $n$ tokens. The latter space is invariant
-# when one invertible matrix maps all tokens. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all $S_{2\lambda}V$,
-# $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ is the sum of all $S_\mu V$ with $\mu$ one cell
-# larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part and determines $\lambda$. Therefore no part
-# occurs twice, and the forms that are 0 are a sum of some of the parts.
-#
-# *More than $n$ parts.* Polynomials of $n$ vectors hold no $S_\mu$ with more than $n$ parts (Cauchy). Therefore these
-# forms are 0. The simplest are the minors of size $s$ of $s-1$ columns of $G$ and the query, for $n < s \le d$: $G$ has
-# a smaller rank, and the query lies in the space of its columns.
-#
-# *At most $n$ parts, $k$ of them.* For $k > d$ the dimension is 0. Otherwise we restrict to $k$ tokens in
-# $\mathbb R^k$, the other tokens and entries being 0: $S_\mu(\mathbb R^k) \ne 0$ is a part of $S_\mu(\mathbb R^d)$. We
-# may therefore let $n = d = k$, and let $F$ be 0 on all inputs. Each positive definite $G$ occurs together with each
-# $q$ for which $q^\top G^{-1}q = 1$: complete $u = G^{-1/2}q$ to an orthonormal basis, and let the tokens be $G^{1/2}$
-# times its vectors. $F$ is linear in $q$, so it is 0 for all multiples of these $q$, which are all $q$; and it is 0 on
-# an open set of $G$. So $F = 0$.
-#
-# *All of it.* For each $k \le s$ there is a $\mu$ with $k$ parts, $(2(s-k)+2, 2, \dots, 2, 1)$, and for $k = 1$ it is
-# $(2s-1)$. Therefore something is lost if and only if some $k$ with $n < k \le d$ is at most $s$. $\square$
-#
-# </details>
-#
-# At order 3 the partitions are $(5)$, $(4,1)$, $(3,2)$ and $(2,2,1)$. The last partition has three parts, which two
-# tokens cannot reach. For $d=3$ the dimension of its $S_\mu$ is 3, the number of features that we lost above. We
-# compute exact ranks on slightly more random inputs than there are features.
-
-
-# %%
-def rank_on(width, order, tokens):
-    """The exact rank over all tuples, from a few more inputs than there are features."""
-    count = hyper_feature_count(width, order) + 4
-    whole = torch.randint(-9, 10, (count, tokens, width), generator=source)
-    return modular_rank(hyper_features(whole[:, -1], whole, order, "all", scaled=False))
-
-
-cases = [(2, 3), (3, 3), (4, 3), (2, 4), (3, 4)]
-found = {(*case, tokens): rank_on(*case, tokens) for case in cases for tokens in range(1, case[1])}
-show.table(
-    ["d", "order s", "tokens", "ψ_s", "rank by the formula", "rank"],
-    [[*case, hyper_feature_count(*case[:2]), rank_on_tokens(*case), rank] for case, rank in found.items()],
-)
-
-# %% [markdown]
-# The last two columns agree. We also check that all partitions together give $\psi_s$.
-
-# %%
-every = [(width, order) for width in range(1, 7) for order in range(2, 7)]
-wholes = {str(case): sum(shape_dimension(one, case[0]) for one in feature_shapes(case[1])) for case in every}
-full = sum(
-    (rank_on_tokens(*case, tokens) == hyper_feature_count(*case)) != (tokens >= min(case))
-    for case in every
-    for tokens in range(1, case[1] + 2)
-)
-
-# %%
-claim = Claim("bridges/bridge-5-3")
-claim.equal("rank", {str(case): rank for case, rank in found.items()}, {str(c): rank_on_tokens(*c) for c in found})
-claim.equal("sum over all partitions", wholes, {str(c): hyper_feature_count(*c) for c in every}, of="proof")
-claim.equal("cases that are full just if n < min(d, s), or the other way round", full, 0)
-claim.control.equal("d = s = 3, two tokens: rank", found[3, 3, 2], hyper_feature_count(3, 3))
-claim.verdict()
-
-# %% [markdown]
-# **Open.** What is the rank for sums over ordered tuples if $n<s$? In these sums, a part can occur several times, and
-# our argument fails. *Smallest case:* order 4 and two tokens. For order 3 and two tokens, we know the rank. With
-# $D=d(d+1)/2$ this rank is $d\binom{d+3}{4}+D\binom{d+2}{3}-\binom{d+4}{5}$, because the features split by their degree
-# in the first token, and two of the resulting spaces intersect in the symmetric tensors.
-#
 # ### How long must a program without pointers be?
 # SUBLEQ has a single instruction, which subtracts and branches, and it has no pointers. Bridge 1.1 runs a Turing
 # machine with $Q$ states in SUBLEQ with at most $QW(3\Sigma-1)+5$ instructions, and shows that at least $W$
 # instructions are needed. That program keeps the position of the head in its counter, so it has a copy of the rules for
 # every cell. We can also keep the number of the cell in memory, and *search* for this number by halving.
 #
-# <!-- claim bridges/bridge-5-4 -->
+# <!-- claim bridges/bridge-5-3 -->
 # <blockquote>
 #
-# **Bridge 5.4 (A short program without pointers)**
+# **Bridge 5.3 (A short program without pointers)**
 #
 # A SUBLEQ program of $5W+6Q\Sigma+4$ instructions also runs the machine of Bridge 1.1. It executes at most
 # $2\lceil\log_2 W\rceil+\lceil\log_2(Q\Sigma+1)\rceil+12$ instructions per step of the machine.
@@ -386,7 +285,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# <details><summary>Proof of Bridge 5.4</summary>
+# <details><summary>Proof of Bridge 5.3</summary>
 #
 # In addition to the tape, the memory holds $-h$, where $h$ is the cell of the head, $\Sigma$ times the number of the
 # state, where halting states come last, and three cells that are 0 when a step begins. A *search* among $k$ numbers is
@@ -429,7 +328,7 @@ runs = [short_run(job) for job in jobs]
 # number 17 cells.
 
 # %%
-claim = Claim("bridges/bridge-5-4")
+claim = Claim("bridges/bridge-5-3")
 claim.equal("machines and tapes that are right", sum(right for right, _, _ in runs), len(jobs))
 claim.equal("programs of another length than the formula's", sum(length != 0 for _, length, _ in runs), 0, of="proof")
 claim.at_most("cycles of a step above the bound", max(cycles for _, _, cycles in runs), 0)
@@ -439,7 +338,7 @@ claim.verdict()
 # %%
 lengths = [(states, letters, tape) for states, letters, tape in ((1, 2, 2), (2, 2, 4), (6, 3, 10), (6, 3, 100))]
 show.table(
-    ["states", "letters", "cells", "needed", "Bridge 1.1, at most", "cycles", "Bridge 5.4", "cycles"],
+    ["states", "letters", "cells", "needed", "Bridge 1.1, at most", "cycles", "Bridge 5.3", "cycles"],
     [[*one, one[2], *subleq_bounds(*one), *short_subleq_bounds(*one)] for one in lengths],
 )
 
@@ -453,20 +352,22 @@ show.table(
 # - *The depth of a computer.* SUBLEQ runs in {doc}`one layer </notebooks/looped-transformers/one_layer>` if each cell
 #   has four columns. On the paper's columns, one per cell, we need {doc}`four layers
 #   </notebooks/looped-transformers/remark_depth_bounds>`. Do three suffice there?
-# - *One head, few samples.* For $d=2$, the certificate of Lemma 4.1 needs six samples. For one data set of four,
-#   {doc}`only one function with one head fits </notebooks/linear-attention/lemma_4_1_certificate>`. How many samples
-#   determine one head for other widths?
+# - *A few heads, few samples.* {doc}`One head is determined by 2d samples
+#   </notebooks/linear-attention/samples_for_one_head>`. How many samples determine a model of $H$ heads?
 # - *Conditioning.* Bridge 3.2 says that a bound on the rank is reached. How many digits does
 #   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` necessarily lose? This is open even for
 #   order 2 and keys of width one.
-# - *Opposite queries.* In one context, {doc}`queries need only differ </notebooks/memorization/queries_that_differ>`,
-#   unless two are opposite. Do opposite queries lower the rank for three tokens or more?
 # - *Partners.* With separate contexts, {doc}`heads for given labels </notebooks/memorization/pairs_of_heads>` come in
 #   pairs. Are the partners needed?
-# - *Data against size.* Does the number of samples needed to execute automata grow as a power or as an exponential of
-#   {doc}`the numbers of states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>`?
+# - *Data against size.* With Algorithm 1, the number of runs from which {doc}`a layer learns to execute
+#   </notebooks/linear-attention/lemma_5_1_learned_executor>` grows at most as a power. Is this also true of
+#   {doc}`decoders that are trained </notebooks/linear-attention/figure_3_dfa_execution>`?
 # - *Rates.* Does the learning rate matter less if we train one matrix than if we train
 #   {doc}`all of them </notebooks/in-context-reasoning/appendix_d_rates>`?
+#
+# Three earlier questions of this list are settled: how many features {doc}`ordered tuples of few tokens
+# <too_few_tokens>` have, how many samples determine one head, and whether {doc}`opposite queries
+# </notebooks/memorization/queries_that_differ>` lower the rank for three tokens or more.
 #
 # ## What to remember
 # - Most of our open questions are gaps between a construction and a count.

@@ -12,7 +12,8 @@
 #
 # Theorem 1 requires queries that point in many directions, and keys that are as wide as the context is long. Are both
 # conditions needed? If all examples share one context of independent tokens, neither is. The queries may all be on one
-# line, and keys of width one are enough, as long as no two queries are equal or opposite.
+# line, and keys of width one are enough, as long as no two queries are equal. Opposite queries do harm only in contexts
+# of two tokens.
 
 # %%
 from itertools import combinations
@@ -70,6 +71,9 @@ show.figure(
 # The dots of opposite queries are symmetric about the middle of the curve. The three dots on the right are not on a
 # straight line.
 #
+# With three tokens there is no such symmetry. Suppose that two of the three always have equal scores. The weight of the
+# other is then $1/(1+2e^{-s})$, and its values at $s$ and $-s$ no longer add up to 1: at $\pm1$ they are 0.58 and 0.16.
+#
 # ## The statement
 # All examples share a *context* $E$ of $n$ tokens. Each of $H$ heads has keys of width $d_h$, computes softmax weights
 # from the query, and averages the tokens. For each of $T$ examples, the averages of all heads form one row of the
@@ -82,25 +86,29 @@ show.figure(
 # **Beyond Assumption 1 (Queries need only differ, and keys of width one are enough)** *Section 4, Assumption 1 and
 # Theorem 1*
 #
-# Let all examples share one context of $n\ge2$ linearly independent tokens, and let no query be 0 and no two queries be
-# equal or opposite. Then $\mathrm{rank}\,Z=\min(T,H(n-1)+1)$ for almost all weights, for every $d_h\ge1$. With
-# $d_v,d\ge d_\mathrm{out}$ the layer memorises every $T\le H(n-1)+1$ examples. For $n=2$, the rows of $Z$ of two pairs
-# of opposite queries are dependent.
+# Let all examples share one context of $n\ge2$ linearly independent tokens, and let no query be 0, no two queries be
+# equal, and for $n=2$ no two be opposite. Then $\mathrm{rank}\,Z=\min(T,H(n-1)+1)$ for almost all weights, for every
+# $d_h\ge1$. With $d_v,d\ge d_\mathrm{out}$ the layer memorises every $T\le H(n-1)+1$ examples. For $n=2$, the rows of
+# $Z$ of two pairs of opposite queries are dependent.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # {claim:ref}`Bridge 3.2 <bridges/bridge-3-2>` gives the same rank for queries of which no two subsets have the same
 # sum, which excludes 1, 2 and 3. Theorem 1 promises $H(\min(n,d_h)-1)+1$ examples if every $n$ queries are independent,
-# and Remark 1 promises $H+1$ if only every two are. Here both numbers become $H(n-1)+1$. We do not know whether
-# opposite queries lower the rank for $n\ge3$, and we do not treat separate contexts.
+# and Remark 1 promises $H+1$ if only every two are. Here both numbers become $H(n-1)+1$. We do not treat separate
+# contexts.
 #
 # ## Why it is true
 # With keys of width one, a head maps query $t$ to a number $s_t$, multiplies it by a vector $u$ that we may choose, and
-# takes the softmax. We let $u$ grow. For positive $s_t$ the largest entry of $u$ wins, and for negative $s_t$ the
-# smallest. All other weights vanish exponentially, at rates that depend on $|s_t|$ and on the gaps between the entries
-# of $u$. A determinant of such weights is a sum of exponentials. If one of them vanishes more slowly than all others,
-# the determinant is not 0. The proof shows that there is a slowest one, as long as no two of the $|s_t|$ are equal.
+# takes the softmax. We let $u$ grow. If all $s_t$ are positive, the largest entry of $u$ wins, and the other weights
+# vanish exponentially, at rates that depend on $s_t$ and on the gaps between the entries of $u$. A determinant of such
+# weights is a sum of exponentials, one of which vanishes more slowly than all others. So the determinant is not 0.
+#
+# For both signs we pull the entries of $u$ apart into two groups. Positive $s_t$ then see only the upper group, and
+# negative ones only the lower. What remains is how much weight leaks from one group into the other. For $s$ and $-s$
+# the two leaks balance if each group is a single token, which is the case $n=2$. A group of two tokens or more spoils
+# the balance.
 #
 # <details><summary>Proof for queries that differ</summary>
 #
@@ -109,49 +117,57 @@ show.figure(
 # queries or leave some out, and assume $T=H(n-1)+1$. The full rank is reached for almost all weights if it is for some,
 # because minors are analytic. Let each head have width one, $W_K=k_h$ and $W_Q=q$, with the same $q$ for all. The
 # logits are $s_tu_h$ with $s_t=q\cdot e^{(t)}$ and $u_h=Ek_h$, which is any vector of $\mathbb R^n$. Choose $q$ outside
-# the finitely many hyperplanes $q\cdot e^{(t)}=0$ and $q\cdot(e^{(t)}\pm e^{(t')})=0$. Then no $s_t$ is 0, and all
-# $|s_t|$ differ. Write $\theta_i(u)\in\mathbb R^T$ for the weights of token $i$, and $\mathbf 1_+$, $\mathbf 1_-$ for
-# the indicators of the rows with $s_t>0$ and $s_t<0$.
+# the finitely many hyperplanes $q\cdot e^{(t)}=0$ and $q\cdot(e^{(t)}-e^{(t')})=0$, and for $n=2$ also
+# $q\cdot(e^{(t)}+e^{(t')})=0$. Then no $s_t$ is 0 and all differ, for $n=2$ all $|s_t|$. Write
+# $\theta_i(u)\in\mathbb R^T$ for the weights of token $i$.
 #
-# *Lemma.* Let $A\subset\mathbb R^T$ be a subspace with $\mathbf 1_+,\mathbf 1_-\in A$ and codimension at least $n-1$.
-# For almost all $u$, the vectors $\theta_2(u),\dots,\theta_n(u)$ are independent modulo $A$.
+# *Lemma.* Let $A\subset\mathbb R^T$ be a subspace of codimension at least $n-1$ that contains the constant vector
+# $\mathbf 1$. For almost all $u$, the vectors $\theta_2(u),\dots,\theta_n(u)$ are independent modulo $A$.
 #
-# *Proof of the lemma.* Let the rows of $C$ be $n-1$ independent vectors orthogonal to $A$. As $C\mathbf 1_-=0$, we may
-# replace $\theta_n$ by $\eta=\theta_n-\mathbf 1_-$, and have to show that $G(u)=\det
-# C\,(\theta_2,\dots,\theta_{n-1},\eta)=\sum_R\det C_R\;\varphi_R(u)$ is not 0 for all $u$. The sum is over the sets $R$
-# of $n-1$ rows, and $\varphi_R$ is the minor of $(\theta_2,\dots,\theta_{n-1},\eta)$ on these rows. Let $u=\lambda x$
-# with $x_1>x_2>\dots>x_n$ and $\lambda\to\infty$.
+# By the lemma each head adds $n-1$ dimensions to the span of $\mathbf 1=\sum_i\theta_i$ and of the heads before it, up
+# to $1+H(n-1)=T$. To prove it, let the rows of $C$ be $n-1$ independent vectors orthogonal to $A$, with columns $C_t$,
+# so that $C\mathbf 1=0$. We show that $G(u)=\det(C\theta_2,\dots,C\theta_n)$ is not 0 for all $u$. For $n=2$ it is
+# $\sum_tC_t\,\sigma(s_tx)$ with $x=u_2-u_1$. For $x\to\infty$ these functions approach 0 or 1 at the different rates
+# $e^{-|s_t|x}$, so that the sum is 0 for all $x$ only if $C=0$. Let $n\ge3$.
 #
-# *One minor.* Let $R$ have $r_+$ positive and $r_-=n-1-r_+$ negative rows. On a positive row $\theta_i=e^{-\lambda
-# s_t(x_1-x_i)}(1+o(1))$, on a negative one $\theta_i=e^{-\lambda|s_t|(x_i-x_n)}(1+o(1))$. Expand $\varphi_R$ by the
-# columns that the negative rows get (Laplace). Either $\eta$ is among these; there $\eta=-\sum_{i<n}\theta_i$, so that
-# the negative rows use the tokens $J\cup\{i\}$, with $J\subset\{2,\dots,n-1\}$ and $i<n$, $i\notin J$, and the positive
-# rows use $\{2,\dots,n-1\}\setminus J$. Or it is not; there $\eta=\theta_n$, the negative rows use $J$, and the
-# positive ones use $\{2,\dots,n-1\}\setminus J$ and $n$. For each side alone, the slowest decay is attained once: by
-# the positive rows with the tokens $2,\dots,r_++1$, larger $s_t$ with smaller $i$, and by the negative rows with the
-# tokens $n-r_-,\dots,n-1$, larger $|s_t|$ with larger $i$ (rearrangement inequality). With $m=r_++1=n-r_-$ this pair
-# occurs exactly once: for $r_-\ge1$ in the first case with $i=m$, $J=\{m+1,\dots,n-1\}$; for $r_-=0$ in the second with
-# $J=\emptyset$. Hence $\varphi_R(\lambda x)=\pm e^{-\lambda\ell_R(x)}(1+o(1))$, where $\ell_R$ is the sum of
-# $s_t(x_1-x_i)$ over the positive rows and of $|s_t|(x_i-x_n)$ over the negative ones in this pairing.
+# *One sign.* If all $s_t>0$, the lemma holds for every $n\ge1$, even without $\mathbf 1\in A$. $G$ is
+# $\sum_R\det C_R\,\varphi_R$ over the sets $R$ of $n-1$ rows, where $\varphi_R$ is the minor of
+# $(\theta_2,\dots,\theta_n)$ on these rows. Let $u=\lambda x$ with $x_1>\dots>x_n$ and $\lambda\to\infty$. Then
+# $\theta_i=e^{-\lambda s_t(x_1-x_i)}(1+o(1))$, and $\varphi_R=\pm e^{-\lambda\ell_R(x)}(1+o(1))$. Here $\ell_R$ is the
+# sum of $s_t(x_1-x_i)$ with larger $s_t$ at smaller $i$, the slowest decay, which is attained once (rearrangement
+# inequality). In $\ell_R=\sum_{k<n}g_k\,(x_k-x_{k+1})$ the number $g_{n-1}$ is the smallest $s_t$ of $R$, and
+# $g_{k-1}-g_k$ the next larger one each time. Different $R$ therefore have different $\ell_R$, and for almost all $x$ a
+# single $R$ with $\det C_R\ne0$ has the smallest. If all $s_t<0$, take $-u$.
 #
-# *Different sets have different $\ell_R$.* Write $\ell_R=\sum_{k<n}g_k\,(x_k-x_{k+1})$. A positive row at token $i$
-# adds $s_t$ to $g_1,\dots,g_{i-1}$, a negative one adds $|s_t|$ to $g_i,\dots,g_{n-1}$. Therefore $g_1>\dots>g_{m-1}$,
-# where $g_{m-1}$ is the smallest positive $s_t$ of $R$, and $g_m<\dots<g_{n-1}$, where $g_m$ is the smallest $|s_t|$ of
-# its negative rows. The rows of $R$ are the differences of neighbours, with $g_{m-1}$ and $g_m$ themselves. If $R$ and
-# $R'$ have the same $g$ and the same $m$, they are equal. Suppose $m<m'$. By $R$ the numbers $g_m,\dots,g_{m'-1}$
-# increase, by $R'$ they decrease, so that $m'=m+1$. Then $g_m$ is $|s_t|$ of a negative row and also $s_{t'}$ of a
-# positive row. But all $|s_t|$ differ.
+# *Two groups.* Let $P$ and $N$ be the rows with $s_t>0$ and $s_t<0$, $V_P$ and $V_N$ the spans of their columns, so
+# that $V_P+V_N=\mathbb R^{n-1}$, and $c_0=C\mathbf 1_P=-C\mathbf 1_N$. Split the tokens into an upper group of $a+1$
+# and a lower one of $b+1$, with $a+b=n-2$, and add $\lambda\to\infty$ to the upper entries of $u$. On $P$ the weights
+# tend to the softmax of the upper tokens alone, on $N$ to that of the lower ones. Leave out one token of each group.
+# The others have the limits $\theta^P_1,\dots,\theta^P_a$ and $\theta^N_1,\dots,\theta^N_b$, and with the sum $\Theta$
+# of all upper weights $G=\pm\det(C\Theta,\dots)$, where $C\Theta\to c_0$.
 #
-# *End of the lemma.* Take $x$ outside the finitely many hyperplanes $\ell_R=\ell_{R'}$. Among the $R$ with $\det
-# C_R\ne0$, of which there is at least one, a single one has the smallest $\ell_R(x)$. Hence $G(\lambda x)\ne0$ for
-# large $\lambda$.
+# *Choice of the groups.* Given $v\ne0$, let $a$ be the dimension of $V_P$ modulo $v$. The case of one sign, for $N$
+# modulo $V_P+\mathbb Rv$ and then for $P$ modulo $v$, says that for almost all $u$ the vectors $v$, $C\theta^P_i$ and
+# $C\theta^N_j$ are independent. If $c_0\ne0$, take $v=c_0$: then $G\ne0$ for large $\lambda$.
 #
-# *All heads.* For one head, $1$ and $\theta_2,\dots,\theta_n$ span for every $\lambda>0$ a space $A_1(\lambda)$ of
-# dimension $n$: divide the rows of $(e^{\lambda s_tx_i})$, which has rank $n$ as a generalised Vandermonde matrix, by
-# their sums. As $\lambda\to\infty$, these spaces have, along a sequence, a limit $A_1$ of dimension $n$. It contains
-# the constant vector and $\lim\theta_n=\mathbf 1_-$ (or 0, if no row is negative), and so $\mathbf 1_+$. By the lemma,
-# each of the $H-1$ other heads adds $n-1$ dimensions to $A_1$, for suitable $u_h$, up to $n+(H-1)(n-1)=T$. The rank is
-# not larger in a limit, so that for some $\lambda$ all heads together have rank $T$. $\square$
+# *The leak.* Let $c_0=0$. Let $\delta$ be the smallest $|s_t|$ with $C_t\ne0$, and $C_\pm$ the columns of $\pm\delta$,
+# or 0 where there is none. With $A(s)=\sum e^{su_i}$ over the upper group and $B(s)$ over the lower,
+#
+# $$e^{\lambda\delta}\,C\Theta\to c=-\frac{B(\delta)}{A(\delta)}\,C_++\frac{A(-\delta)}{B(-\delta)}\,C_- ,$$
+#
+# and $e^{\lambda\delta}G\to\pm\det(c,C\theta^P_1,\dots,C\theta^N_b)$. If $C_+$ and $C_-$ are multiples of one $v\ne0$,
+# choose the groups for $v$. The factor of $v$ in $c$ is not 0 for all $u$: otherwise the quotient of
+# $A(\delta)A(-\delta)$ and $B(\delta)B(-\delta)$ would be constant, but in a group of two tokens or more such a product
+# is not.
+#
+# If $C_+$ and $C_-$ are independent, let $W$ be their span, $a-1$ the dimension of $V_P$ modulo $W$, and $b=n-2-a$. For
+# almost all lower $u$ the $C\theta^N_j$ are independent modulo $V_P+W$. Fix such a $u$, and let
+# $X_\pm=\det(C_\pm,C\theta^P_1,\dots,C\theta^N_b)$. In the upper group let $u=\mu x$ with $x_1>\dots>x_{a+1}$ and
+# $\mu\to\infty$. Both are sums over sets $R$ of $a$ rows of $P$, as in the case of one sign, $X_+$ without the row
+# $\delta$. In $X_-$ some $R$ with this row has a coefficient that is not 0: $C_-$, $C_+$ and the $C\theta^N_j$ are
+# independent, and columns of $P$ complete them to a basis. Let the last gap, $y=x_a-x_{a+1}$, be much larger than the
+# other gaps. The terms of these $R$ decay like $e^{-\mu\delta y}$ in it, all other terms of $X_-$ faster, and
+# $X_+/(A(\delta)A(-\delta))$ at least like $e^{-2\mu\delta y}$. So $\det(c,\dots)$ is not 0 for large $\mu$. $\square$
 #
 # *Labels.* If the rows of $Z$ are independent, the read-out meets any labels (Step 2 of the proof of Theorem 1).
 # *Opposite queries.* For $n=2$ and $e'=-e$, every head has $\theta_1(e)+\theta_1(e')=1$. The rows of two such pairs,
@@ -206,7 +222,7 @@ show.table(
 
 # %% [markdown]
 # On a line and in a plane, the ranks reach $H(n-1)+1$, for which Theorem 1 needs wide keys and independent queries.
-# Opposite queries lower the rank for two tokens. For more tokens they lower none of these ranks, but we have no proof.
+# Opposite queries lower the rank for two tokens only.
 #
 # ## How we checked
 # As controls, we repeat queries, and use opposite queries with two tokens. We also fit random labels in floating point.
@@ -229,31 +245,31 @@ fitted = (Z @ least_norm_solution(Z, labels) - labels).abs().max()
 print(f"{small.count} labels in a plane, keys of width one: residual {fitted:.1e}")
 
 # %% [markdown]
-# Finally, we compute the minors of the proof with 400 digits, for all triples of seven rows, and compare their decay
-# with the predicted rates.
+# Finally, we follow the proof with 400 digits. We compare the decay of the minors of one sign with the predicted rates,
+# for all triples of seven rows. Then we take rows of both signs in opposite pairs, pull four tokens apart into two
+# groups of two, and compare $e^{\lambda\delta}G$ with its limit.
 
 # %%
-STEPS, ENTRIES, GROWTH = [1.0, -1.31, 1.73, -2.27, 2.93, -3.17, 3.71], [3.0, 1.937, 1.211, 0.0], 60  # s, x, lambda
+STEPS, ENTRIES, GROWTH = [1.0, 1.31, 1.73, 2.27, 2.93, 3.17, 3.71], [3.0, 1.937, 1.211, 0.0], 60  # s, x, lambda
+
+
+def weights(step, entries):
+    """The softmax of so many times the entries."""
+    powers = [mpmath.exp(step * entry) for entry in entries]
+    return [power / mpmath.fsum(powers) for power in powers]
 
 
 def minor(rows):
-    """The minor of tokens 2, ..., n - 1 and of the last token less the indicator of s < 0."""
-    table = []
-    for step in rows:
-        powers = [mpmath.exp(GROWTH * step * entry) for entry in ENTRIES]
-        weights = [power / mpmath.fsum(powers) for power in powers]
-        table.append([*weights[1:-1], weights[-1] - (step < 0)])
-    return mpmath.det(mpmath.matrix(table))
+    """The minor of tokens 2, ..., n on these rows."""
+    return mpmath.det(mpmath.matrix([weights(GROWTH * step, ENTRIES)[1:] for step in rows]))
 
 
 def rate(rows):
-    """The sum of s (x_1 - x_i) and |s| (x_i - x_n) in the pairing of the proof."""
-    up, down = sorted((s for s in rows if s > 0), reverse=True), sorted(s for s in rows if s < 0)
-    above = sum(s * (ENTRIES[0] - x) for s, x in zip(up, ENTRIES[1:], strict=False))
-    return above + sum(-s * (x - ENTRIES[-1]) for s, x in zip(down, ENTRIES[-2::-1], strict=False))
+    """The sum of s (x_1 - x_i) in the pairing of the proof."""
+    pairs = zip(sorted(rows, reverse=True), ENTRIES[1:], strict=True)
+    return sum(step * (ENTRIES[0] - entry) for step, entry in pairs)
 
 
-# %%
 with mpmath.workdps(400):
     rates = {rows: rate(rows) for rows in combinations(STEPS, len(ENTRIES) - 1)}
     off = max(abs(float(mpmath.log(abs(minor(rows)))) / GROWTH + ell) for rows, ell in rates.items())
@@ -261,13 +277,51 @@ closest = min(abs(one - other) for one, other in combinations(rates.values(), 2)
 print(f"{len(rates)} minors: rates off by at most {off:.1e}; two rates differ by at least {closest:.1e}")
 
 # %%
+COLUMNS = {1: (1, 0, 2), 2: (-3, 1, 1), 3: (2, -1, -3), -1: (0, 2, -1), -2: (1, -1, 3), -3: (-1, -1, -2)}  # C, by s
+UPPER, LOWER = [0.7, 0.0], [0.4, 0.0]
+
+
+def combined(values):
+    """C times a vector that has an entry for each s."""
+    return [mpmath.fsum(column[row] * values[step] for step, column in COLUMNS.items()) for row in range(3)]
+
+
+def determinant(*vectors):
+    return mpmath.det(mpmath.matrix([combined(vector) for vector in vectors]))
+
+
+def limit():
+    """det(c, C θ^P, C θ^N), with the smallest |s| of 1."""
+    at = {step: [mpmath.fsum(mpmath.exp(step * u) for u in group) for group in (UPPER, LOWER)] for step in (1, -1)}
+    leak = dict.fromkeys(COLUMNS, 0) | {1: -at[1][1] / at[1][0], -1: at[-1][0] / at[-1][1]}
+    first = {step: weights(step, UPPER)[0] if step > 0 else 0 for step in COLUMNS}
+    other = {step: weights(step, LOWER)[0] if step < 0 else 0 for step in COLUMNS}
+    return determinant(leak, first, other)
+
+
+def whole():
+    """G times the growth of its leak, with the upper group raised."""
+    every = {step: weights(step, [*(GROWTH + u for u in UPPER), *LOWER]) for step in COLUMNS}
+    chosen = ([0, 1], [0], [2])
+    sums = [{step: mpmath.fsum(row[i] for i in tokens) for step, row in every.items()} for tokens in chosen]
+    return determinant(*sums) * mpmath.exp(GROWTH)
+
+
+with mpmath.workdps(400):
+    limits = float(whole() / limit() - 1), float(limit())
+print(f"leak: G over its limit, less 1: {limits[0]:.1e}; the limit: {limits[1]:.3g}")
+
+# %%
 claim = Claim("memorization/queries-that-differ")
-for kind in KINDS[:2]:
-    missing = {f"H = {H}, n = {n}": capacity(H, n, n) - ranks[H, n, kind] for H, n in sizes}
+for kind in KINDS:
+    mine = [(H, n) for H, n in sizes if n > 2 or kind in KINDS[:2]]
+    missing = {f"H = {H}, n = {n}": capacity(H, n, n) - ranks[H, n, kind] for H, n in mine}
     claim.equal(f"queries {kind}, width 1: H(n - 1) + 1 less the exact rank", missing, 0)
 claim.at_most("seven random labels in a plane, width 1: residual", fitted, 1e-6)
 claim.at_most("35 minors: rate of decay less that of the proof", off, 1e-3, of="proof")
 claim.above("35 minors: smallest difference of two rates", closest, 1e-6, of="proof")
+claim.at_most("leak between two groups: G over its limit, less 1", abs(limits[0]), 1e-9, of="proof")
+claim.at_least("leak between two groups: the limit", abs(limits[1]), 1e-3, of="proof")
 claim.control.equal("n = 2, opposite queries: rank", ranks[heads, 2, "with opposites"], capacity(heads, 2, 2))
 claim.control.equal("every query twice: rank", rank_repeated, capacity(H, n, n))
 claim.verdict()
@@ -300,9 +354,9 @@ show.table(
 # columns of $Z$.
 #
 # ## What to remember
-# - For one shared context of independent tokens, it is enough that no query is zero and no two are equal or opposite.
+# - For one shared context of three independent tokens or more, it is enough that no query is zero and no two are equal.
 # - Keys of width one already let each head memorise $n-1$ examples.
-# - Opposite queries are special because $\sigma(-s)=1-\sigma(s)$.
+# - Opposite queries are special for two tokens only, where $\sigma(-s)=1-\sigma(s)$.
 #
 # ## Exercises
 #

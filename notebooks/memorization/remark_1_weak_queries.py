@@ -24,9 +24,9 @@
 # <blockquote>
 #
 # **Beyond the paper.** The rank of $Z$ can be much larger. With one shared context, random heads still reach rank
-# $\min(T,H(n-1)+1)$ if no query is 0 and no two are equal or opposite, even on one line (see Beyond Assumption 1).
-# Opposite queries can give less. For example, take $n=2$ and eight heads. Ten generic queries on a line give rank 9,
-# but five pairs $\pm s$ give only 6, because the softmax weights of $-s$ are those of $s$ in the opposite order.
+# $\min(T,H(n-1)+1)$ if no query is 0 and no two are equal, even on one line (see Beyond Assumption 1). Opposite queries
+# give less for $n=2$ only. With eight heads, ten generic queries on a line then give rank 9, but five pairs $\pm s$
+# give only 6, because the softmax weights of $-s$ are those of $s$ in the opposite order.
 #
 # </blockquote>
 # <!-- /claim -->

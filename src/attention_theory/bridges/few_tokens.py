@@ -1,11 +1,14 @@
-"""The rank of HyperAttention's features on inputs of few tokens, over all tuples (Bridge 5).
+"""The rank of HyperAttention's features on inputs of few tokens (Bridges 5.3 and 5.5).
 
-The features span a representation of the invertible matrices of width d in which no irreducible part comes twice. Each
-part has a shape, a partition; what ``n`` tokens reach are the parts whose shape has at most ``n`` rows.
+Over all tuples the features span a representation of the invertible matrices of width d in which no irreducible part
+comes twice. Each part has a shape, a partition; what ``n`` tokens reach are the parts whose shape has at most ``n``
+rows. Over ordered tuples a part may come several times, and the rank counts words with fewer than ``n`` descents.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations_with_replacement
 
 from attention_theory.validation import require
 
@@ -53,3 +56,25 @@ def rank_on_tokens(width: int, order: int, tokens: int) -> int:
     """
     require(tokens=(tokens, 1, None))
     return sum(shape_dimension(shape, width) for shape in feature_shapes(order) if len(shape) <= tokens)
+
+
+def ordered_rank_on_tokens(width: int, order: int, tokens: int) -> int:
+    """The rank over ordered tuples (``le``) of the features of all inputs of so many tokens, the query among them.
+
+    It counts words over d letters: ``s - 1`` pairs, each in alphabetical order, and one more letter, such that fewer
+    than ``tokens`` pairs end in a later letter than what follows begins with.
+
+    Raises:
+        ParameterError: a width or tokens below 1, or an order below 2.
+    """
+    require(width=(width, 1, None), order=(order, 2, None), tokens=(tokens, 1, None))
+    pairs = list(combinations_with_replacement(range(width), 2))
+    slots = [*[pairs] * (order - 1), [(letter, letter) for letter in range(width)]]
+    words = Counter({(0, 0): 1})  # by their last letter and the number of descents
+    for slot in slots:
+        longer: Counter[tuple[int, int]] = Counter()
+        for (last, descents), many in words.items():
+            for first, end in slot:
+                longer[end, descents + (last > first)] += many
+        words = longer
+    return sum(many for (_, descents), many in words.items() if descents < tokens)

@@ -1,10 +1,13 @@
 """The rank of the features on few tokens, against ranks in whole numbers and against the full count."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
-from attention_theory.bridges.few_tokens import rank_on_tokens, shape_dimension
+from attention_theory.bridges.few_tokens import ordered_rank_on_tokens, rank_on_tokens, shape_dimension
 from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_features
+from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
 
@@ -25,9 +28,11 @@ def test_the_rank_is_full_just_if_tokens_are_as_many_as_order_or_width(width: in
 
 
 @pytest.mark.parametrize(("width", "order"), [(1, 3), (2, 3), (3, 3), (2, 4), (3, 2)])
-def test_ranks_in_whole_numbers(width: int, order: int) -> None:
-    source = generator(0)
+@pytest.mark.parametrize(("sum_over", "predicted"), [("all", rank_on_tokens), ("le", ordered_rank_on_tokens)])
+def test_ranks_in_whole_numbers(width: int, order: int, sum_over: Sum, predicted: Callable[..., int]) -> None:
+    source, full = generator(0), hyper_feature_count(width, order, sum_over)
     for tokens in range(1, order + 1):
-        whole = torch.randint(-9, 10, (hyper_feature_count(width, order) + 4, tokens, width), generator=source)
-        found = modular_rank(hyper_features(whole[:, -1], whole, order, "all", scaled=False))
-        assert found == rank_on_tokens(width, order, tokens)
+        whole = torch.randint(-9, 10, (full + 4, tokens, width), generator=source)
+        found = modular_rank(hyper_features(whole[:, -1], whole, order, sum_over, scaled=False))
+        assert found == predicted(width, order, tokens)
+    assert predicted(width, order, order) == full
