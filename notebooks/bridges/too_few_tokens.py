@@ -250,6 +250,7 @@ def descents(word):
     return [joint for joint, (part, after) in enumerate(pairwise(word)) if part[-1] > after[0]]
 
 
+# %%
 def form(word, vectors):
     """The form of a word at stacks of one vector for each place, modulo a prime."""
     parts, value = [list(part) for part in word], 1

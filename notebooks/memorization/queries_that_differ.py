@@ -270,6 +270,7 @@ def rate(rows):
     return sum(step * (ENTRIES[0] - entry) for step, entry in pairs)
 
 
+# %%
 with mpmath.workdps(400):
     rates = {rows: rate(rows) for rows in combinations(STEPS, len(ENTRIES) - 1)}
     off = max(abs(float(mpmath.log(abs(minor(rows)))) / GROWTH + ell) for rows, ell in rates.items())
@@ -290,6 +291,7 @@ def determinant(*vectors):
     return mpmath.det(mpmath.matrix([combined(vector) for vector in vectors]))
 
 
+# %%
 def limit():
     """det(c, C θ^P, C θ^N), with the smallest |s| of 1."""
     at = {step: [mpmath.fsum(mpmath.exp(step * u) for u in group) for group in (UPPER, LOWER)] for step in (1, -1)}

@@ -61,6 +61,7 @@ def test_the_tour_leads_on_and_remembers_what_was_seen(light: Any) -> None:
     bar.get_by_role("link", name="→").click()
     assert "stop 2 of 12" in bar.inner_text()
     bar.get_by_role("link", name="stop 2").click()
+    light.page.locator(".tour-seen").nth(1).wait_for()
     assert light.page.locator(".tour-seen").count() == 2
     assert light.faults == []
 

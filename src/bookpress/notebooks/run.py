@@ -195,6 +195,10 @@ class Client(PapermillNotebookClient):
         self._note_use()
         return executed
 
+    async def _async_poll_kernel_alive(self) -> None:
+        with suppress(AssertionError):  # a watch that outlasts its kernel ends without a complaint that nobody awaits
+            await super()._async_poll_kernel_alive()
+
     def explained(self, name: str, error: Exception) -> RunFailed:
         """The failure of a run that an error of the client ended."""
         code, cause = Exit.DEAD_KERNEL, str(error)
