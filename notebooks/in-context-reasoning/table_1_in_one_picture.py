@@ -572,6 +572,7 @@ exact = {f"{name}, α = {alpha}": abs(float.__sub__(*both_ways(name, alpha))) fo
 bounded = {name: largest(name) for name in numbers if "Softmax" in name}
 fixed = {name: moved(name) for name in ("Reparam-Linear-F", "Reparam-ReLU-F")}
 pushed = {name: tokens * probability for name, probability in never.items()}
+kept = "exact gradients, no noise: unseen minus population loss, share"
 
 # %%
 claim = Claim("in-context-reasoning/table-1-causes")
@@ -587,7 +588,6 @@ claim.at_most("d: one number a trigger, logits of both words apart", exact, 1e-9
 claim.control.at_most(f"d: {tried}, the same", abs(float.__sub__(*both_ways(tried, 0.0))), 1e-9)
 claim.at_most("d: Origin models, N times the probability of unseen words", pushed, 1)
 claim.control.at_most(f"d: {tried}, the same", tokens * most(tried, 0.0), 1)
-kept = "exact gradients, no noise: unseen minus population loss, share"
 claim.at_least(f"Origin-Linear-FA, {kept}", above["Origin-Linear-FA"], 0.1)
 claim.control.at_least(f"{tried}, {kept}", above[tried], 0.1)
 claim.equal("the rule: cells as printed, of 47", decided(), 47)
