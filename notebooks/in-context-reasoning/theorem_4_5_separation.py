@@ -77,16 +77,15 @@ show.figure(
 # $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, the condition (8) holds for any sentence generated from the noisy data model.
 #
 # **What is true.** The same, for
-# $t\ge\max\big(1,\frac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$ and
-# $\varepsilon<\min(\alpha,1-\alpha)$.
+# $t\ge\max\big(1,\frac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$.
 #
-# **What changed.** In our copy of the paper, the bracket closes too early; the proof has it right. Without
-# $\varepsilon<\alpha$, the time is not defined. Without $\varepsilon<1-\alpha$, all labels may be $\tau$; then
-# Algorithm 1 divides by zero and, by our convention, returns no model. If we read $\hat\gamma=\infty$ as a limit,
-# $\varepsilon<\alpha$ is enough.
+# **What changed.** In our copy of the paper, the bracket closes too early; the proof has it right. With the stated
+# bracket, the time is 0 at $\alpha=\frac12+\varepsilon$, and at the start nothing is separated.
 #
-# <details><summary>Slips (2)</summary>
+# <details><summary>Slips (3)</summary>
 #
+# - The time is defined for $\varepsilon<\alpha$ only. If $\varepsilon\ge1-\alpha$, all labels may be $\tau$; we then
+#   take the model with $\hat\gamma=\infty$ as a limit, as in Theorem 4.4.
 # - The proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$. It should be
 #   $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$.
 # - The proof states separation for $t\ge\max(1,-\hat\gamma/\eta)$. At $t=-\hat\gamma/\eta$ and $C=1$ the logits of the
@@ -105,10 +104,10 @@ show.figure(
 #
 # <details><summary>Proof of Theorem 4.5, as corrected</summary>
 #
-# By Hoeffding's inequality $|\hat\alpha-\alpha|<\varepsilon$ with probability at least $1-\delta$: the inequality
-# bounds the chance of $|\hat\alpha-\alpha|\ge\varepsilon$, with equality. On this event $0<\hat\alpha<1$, as
-# $\varepsilon<\min(\alpha,1-\alpha)$, so Algorithm 1 has a model, with $\lambda_t=\eta t$. The function
-# $\ln\frac{1-a}a$ falls strictly in $a$, so
+# The time is defined for $\varepsilon<\alpha$. By Hoeffding's inequality $|\hat\alpha-\alpha|<\varepsilon$ with
+# probability at least $1-\delta$: the inequality bounds the chance of $|\hat\alpha-\alpha|\ge\varepsilon$, with
+# equality. On this event $\hat\alpha>0$. Suppose that $\hat\alpha<1$. Then Algorithm 1 has a model, with
+# $\lambda_t=\eta t$. The function $\ln\frac{1-a}a$ falls strictly in $a$, so
 #
 # $$-\hat\gamma=\ln\frac{1-\hat\alpha}{\hat\alpha}<\ln\frac{1-\alpha+\varepsilon}{\alpha-\varepsilon}\le
 # \big|\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\big|\le\eta t .$$
@@ -118,12 +117,10 @@ show.figure(
 # $|\hat\alpha-\alpha|= \varepsilon$ and concludes from $\eta t\ge-\hat\gamma$; at equality and $C=1$ the logits of the
 # feed-forward layer are all 0, a tie.
 #
-# *What the condition is for.* The waiting time is defined for $\varepsilon<\alpha$. Where there is a model, that is
-# enough for the proof above; the other half is there for the model. Let $1-\alpha\le\varepsilon<\alpha$. Then all
-# labels may be $\tau$, with a probability of more than $\delta$: at $\alpha=0.99$, $M=50$ and $\delta=\frac12$, where
-# $\varepsilon=0.118$, it is $0.99^{50}=0.605$. There is no model then by convention, as $\hat\gamma=\infty$ and the
-# normalised step is 0 divided by 0. If both are read as limits for $\hat\alpha\to1$, the layers are separated there
-# too, and $\varepsilon<\alpha$ is enough. $\square$
+# *If all labels are $\tau$.* If $1-\alpha\le\varepsilon<\alpha$, this can have a probability of more than $\delta$: at
+# $\alpha=0.99$, $M=50$ and $\delta=\frac12$, where $\varepsilon=0.118$, it is $0.99^{50}=0.605$. Then
+# $\hat\gamma=\infty$, and the normalised step is 0 divided by 0. We read both as limits for $\hat\alpha\to1$, as in
+# [Theorem 4.4](theorem_4_4_unseen.ipynb). The layers are separated there too, since $\hat\gamma>0$. $\square$
 #
 # </details>
 #
@@ -220,7 +217,7 @@ tie = share_separated(0.5, -0.5, single)  # η t = -γ̂ = 1/2
 edge = 0.5 + radius
 printed_wait = separation_time(edge, radius, rate, form="printed")
 start = share_separated(0.0, odds(edge))
-has_model = chance(50, 0.99, lambda heads: 0 < heads < 50)
+only_noise = {f"γ̂ = {gamma:g}": share_separated(rate, gamma) for gamma in (10.0, 1e3, 1e6)}
 past_tie = share_separated(0.5 + 1e-9, -0.5, single)
 
 # %%
@@ -232,8 +229,8 @@ claim.control.above(f"α = 0.2, C = 1: share separated at t = {before}", early, 
 claim.equal("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge, radius, rate), 1)
 claim.equal("printed bracket, α = 1/2 + ε: waiting time", printed_wait, 0, tolerance=1e-12)
 claim.misprint.equal("printed bracket, α = 1/2 + ε: share separated at t = 0", start, 1)
-claim.below("α = 0.99, M = 50, δ = 1/2: ε", hoeffding_radius(50, 0.5), 0.99)
-claim.printed.at_least("ε not below 1 - α: exact chance of a model", has_model, 0.5)
+claim.equal("labels τ only, γ̂ towards infinity: share separated after one step", only_noise, 1)
+claim.number("α = 0.99, M = 50: exact chance that all labels are τ", chance(50, 0.99, lambda heads: heads == 50))
 claim.printed.equal("C = 1, η t = -γ̂: share separated, as the proof has it", tie, 1, of="proof")
 claim.equal("C = 1, η t a little above -γ̂: share separated", past_tie, 1, of="proof")
 exact = certify_separation(2048, Fraction(1, 5), Fraction(1, 20), 0.1)

@@ -142,9 +142,14 @@ show.figure(
 # the error after $T$ steps is at most $T\epsilon'$. The same is true of copies $X\mapsto XP^*$ in the norm of the
 # largest column sum, and of functions with a Lipschitz constant of at most 1.
 #
-# **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies, the
-# norm is the largest column sum, as earlier in the appendix; in the spectral norm, a column that is copied to $s$
-# places, as in step 1 of Appendix K, can multiply an error by $\sqrt s$.
+# **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** For copies, the norm is the largest column sum, as earlier in the appendix. In the spectral
+# norm, a column that is copied to $s$ places, as in step 1 of Appendix K, can multiply an error by $\sqrt s$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -374,8 +379,7 @@ claim.verdict()
 # ## Where the paper differs
 # The paper's $c$ is negative for small $\epsilon$ and too large for large $n\epsilon$. The last line of its proof
 # drops the curvature, and its factor $1/n$ comes from the terms that Eq. (11) loses. The sentence on functions, "in a
-# similar way", needs a Lipschitz constant of at most 1. Copies need the norm of the largest column sum: in the
-# spectral norm, a column that is copied to $s$ places can multiply an error by $\sqrt s$.
+# similar way", needs a Lipschitz constant of at most 1.
 #
 # ## What to remember
 # - Errors add up over the steps if no step enlarges them, but can multiply otherwise.

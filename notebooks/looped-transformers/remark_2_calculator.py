@@ -61,7 +61,7 @@ require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20)
 #
 # <blockquote>
 #
-# **Beyond the paper.** Corollary 2 is used in its corrected form, with a column of zeros.
+# **Beyond the paper.** We use the construction of Corollary 2 with the column of zeros that its proof needs.
 #
 # </blockquote>
 # <!-- /claim -->
