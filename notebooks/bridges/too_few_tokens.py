@@ -186,11 +186,11 @@ show.figure(
 # ## See it run
 
 # %% tags=["parameters"]
-largest = 700  # the most features of a case, from 100 to 3000
+largest = 700  # the most features of a case, from 200 to 3000
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(largest=(largest, 100, 3000), seed=(seed, 0, None))
+require(largest=(largest, 200, 3000), seed=(seed, 0, None))
 source = generator(seed)
 
 # %% [markdown]
