@@ -249,8 +249,11 @@ for width in widths:
     data = RunData.draw(width, runs, runs_seed, passes=long_passes, **size).to(device)
     part = data.first_runs(longer_runs)
     short = part.first_passes(passes)
-    curves[width, ADAM] = run_heads(data.first_passes(passes), taken[width]).curves.cpu()
     curves[width, LONGER] = run_heads(part, taken[width]).curves.cpu()
+    curves[width, ADAM] = curves[width, LONGER][:passes]
+    if runs > longer_runs:
+        others = data.later_runs(longer_runs).first_passes(passes)
+        curves[width, ADAM] = torch.cat([curves[width, ADAM], run_heads(others, taken[width]).curves.cpu()], dim=1)
     curves[width, DOUBLE] = run_heads(short, taken[width], torch.float64).curves.cpu()
     curves[width, DECAYED] = run_heads(short, taken[width], weight_decay=decay).curves.cpu()
     algorithm_1[width] = {torch.float32: regression(data.tasks, torch.float32).cpu()}

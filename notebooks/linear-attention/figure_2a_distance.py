@@ -30,7 +30,7 @@ from attention_theory.linear_attention.experiments.associative_memory import (
     sample_memories,
 )
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
-from attention_theory.linear_attention.learning.regression import statistics
+from attention_theory.linear_attention.learning.regression import Statistics, statistics
 from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.linear_attention.model.parameters import (
@@ -361,10 +361,16 @@ print(f"dimensions of the kernel: {counts}; the teacher along it: {along_kernel:
 SINGULAR, EQ_27 = "singular values, float64", "labels of Eq. 27, least norm"
 
 
-def by_singular_values(tokens, labels):
+def by_singular_values(features, labels):
     """Coefficients by least squares on the features, without normal equations."""
-    found = torch.linalg.lstsq(certificate_features(tokens), labels, driver="gelsd")
-    return found.solution.mT
+    return torch.linalg.lstsq(features, labels, driver="gelsd").solution.mT
+
+
+def by_printed_labels(tokens, features, second_moment):
+    """Coefficients of least norm from the normal equations of the labels of Eq. 27."""
+    labels = printed_labels(tokens)
+    cross, power = labels.mT @ features / samples, labels.square().sum().item() / samples
+    return Statistics(second_moment, cross, power, samples).solve()
 
 
 def eliminate(data):
@@ -374,7 +380,7 @@ def eliminate(data):
 
 
 # %%
-def measure(tokens):
+def measure(tokens, by_equations_alone=False):
     """λ_min of one data set, and the distance to the teacher of what each solver finds."""
     labels = mhla(teacher, tokens)
     data, single = statistics(tokens, labels), statistics(tokens.float(), labels.float())
@@ -385,9 +391,11 @@ def measure(tokens):
         "elimination, float32": eliminate(single),
         "10³ steps": data.descend(1_000, source),
         "10⁴ steps": data.descend(10_000, source),
-        SINGULAR: by_singular_values(tokens, labels),
-        EQ_27: statistics(tokens, printed_labels(tokens)).solve(),
     }
+    if not by_equations_alone:
+        features = certificate_features(tokens)
+        learned[SINGULAR] = by_singular_values(features, labels)
+        learned[EQ_27] = by_printed_labels(tokens, features, data.second_moment)
     away = {name: (row - target).norm().item() for name, row in learned.items()}
     return {"λ_min": certificate_of(data.second_moment).smallest} | away
 
@@ -401,7 +409,7 @@ runs = {
     for share in shares
 }
 middle = {share: {name: median(run[name] for run in found) for name in found[0]} for share, found in runs.items()}
-gaussian_alone = [measure(first) for first in gaussian]
+gaussian_alone = [measure(first, by_equations_alone=True) for first in gaussian]
 solvers = [name for name in middle[1.0] if name not in ("λ_min", SINGULAR, EQ_27)]
 show.table(
     ["orthogonal", r"$\lambda_{\min}$", *solvers, SINGULAR, EQ_27],

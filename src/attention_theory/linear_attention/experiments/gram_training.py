@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory._subnormals import subnormals_as_zero
 from attention_theory.linear_attention.learning.regression import Statistics
 from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads, random_heads
@@ -90,15 +91,16 @@ def train_heads(
     heads, every = Heads(values, queries), max(1, steps // 50)
     optimisers = Adam(values, lr), Adam(queries, lr)
     history, marks = [], [*range(0, steps, every), steps]
-    for step in range(steps + 1):
-        gap = _folded(heads) - target
-        pull = gap @ moment  # Λ is symmetric, so this is half the gradient
-        if step % every == 0 or step == steps:
-            history.append((pull * gap).sum(dim=(-2, -1)) + floor)
-        if step < steps:
-            fraction = 0.5 * (1 + math.cos(math.pi * step / steps))
-            for optimiser, gradient in zip(optimisers, _fold_back(heads, 2 * pull), strict=True):
-                optimiser.step(gradient, fraction)
+    with subnormals_as_zero():  # the entries of heads that vanish sink to such numbers
+        for step in range(steps + 1):
+            gap = _folded(heads) - target
+            pull = gap @ moment  # Λ is symmetric, so this is half the gradient
+            if step % every == 0 or step == steps:
+                history.append((pull * gap).sum(dim=(-2, -1)) + floor)
+            if step < steps:
+                fraction = 0.5 * (1 + math.cos(math.pi * step / steps))
+                for optimiser, gradient in zip(optimisers, _fold_back(heads, 2 * pull), strict=True):
+                    optimiser.step(gradient, fraction)
     trained = Heads(values.to(kept), queries.to(kept))
     return _TrainedHeads(trained, history[-1].to(kept), torch.stack(history).to(kept), marks)
 

@@ -97,14 +97,21 @@ class RunData:
 
     def first_runs(self, count: int) -> "RunData":
         """The first runs alone."""
-        heads, tasks = self.tasks.teachers, self.tasks
-        teachers = Heads(heads.values[:count], heads.queries[:count])
-        first = Tasks(teachers, tasks.tokens[:count], tasks.labels[:count])
-        return RunData(first, self.batches[:, :count], self.seeds[:count])
+        return self._runs(slice(count))
+
+    def later_runs(self, count: int) -> "RunData":
+        """All runs but the first ones."""
+        return self._runs(slice(count, None))
 
     def first_passes(self, count: int) -> "RunData":
         """The beginning of the same training."""
         return RunData(self.tasks, self.batches[: count * self.steps_each], self.seeds)
+
+    def _runs(self, some: slice) -> "RunData":
+        heads, tasks = self.tasks.teachers, self.tasks
+        teachers = Heads(heads.values[some], heads.queries[some])
+        part = Tasks(teachers, tasks.tokens[some], tasks.labels[some])
+        return RunData(part, self.batches[:, some], self.seeds[some])
 
 
 def batches_of_runs(sequences: int, batch: int, steps: int, seeds: Sequence[Seed]) -> Int[Tensor, "steps runs batch"]:

@@ -18,6 +18,9 @@ from torch import Tensor
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.validation import require, require_finite, require_shape, require_some
 
+#: The largest error at a sample, over the largest label, that counts as rounding.
+_AGREE = 1e-11
+
 
 def kernel(
     left: Float[Tensor, "inputs tokens width"], right: Float[Tensor, "others _tokens width"]
@@ -112,8 +115,15 @@ def kernel_fit(
 
 
 def _solve(rows: Float[Tensor, "samples rank"], labels: Float[Tensor, "samples out"]) -> Float[Tensor, "rank out"]:
-    """Least squares with independent columns; outputs that are always 0 cost nothing."""
-    asked = (labels != 0).any(dim=0)
-    solution = labels.new_zeros(rows.shape[1], labels.shape[1])
-    solution[:, asked] = torch.linalg.lstsq(rows, labels[:, asked].to(rows), driver="gels").solution.to(labels)
+    """Least squares with independent columns, the first rows a triangle; outputs that are always 0 cost nothing.
+
+    The labels of the triangle alone decide where those of the other rows agree with them.
+    """
+    asked, rank = (labels != 0).any(dim=0), rows.shape[1]
+    wanted = labels[:, asked].to(rows)
+    found = torch.linalg.solve_triangular(rows[:rank], wanted[:rank], upper=False)
+    if not torch.allclose(rows @ found, wanted, rtol=0.0, atol=_AGREE * labels.abs().max().item()):
+        found = torch.linalg.lstsq(rows, wanted, driver="gels").solution
+    solution = labels.new_zeros(rank, labels.shape[1])
+    solution[:, asked] = found.to(labels)
     return solution

@@ -11,6 +11,9 @@ def test_the_first_runs_alone_and_all_several_times() -> None:
     assert torch.equal(two.tasks.power, three.tasks.power[:2])
     assert torch.equal(two.batches, three.batches[:, :2])
     assert two.seeds == three.seeds[:2]
+    last = three.later_runs(2)
+    assert torch.equal(last.tasks.labels, three.tasks.labels[2:])
+    assert last.seeds == three.seeds[2:]
     assert len({tuple(one.flatten().tolist()) for one in three.batches.unbind(1)}) == 3
     for half in (slice(3), slice(3, 6)):
         assert torch.equal(twice.tasks.labels[half], three.tasks.labels)
