@@ -48,7 +48,7 @@ window.instruments.break_it = (room, given) => {
   function draw(width) {
     const x = (ratio) => 8 + ((width - 16) * (Math.min(HIGH, Math.max(LOW, Math.log10(ratio))) - LOW)) / (HIGH - LOW);
     const one = x(1);
-    const ticks = [-6, -3, 0, 3, 6].map((tick) => svg("text", { x: x(10 ** tick), y: 184, "text-anchor": "middle" }, tick ? digits(10 ** tick, 1).replace("1·", "") : "1"));
+    const ticks = [-6, -3, 0, 3, 6].map((tick) => svg("text", { x: x(10 ** tick), y: 184, "text-anchor": "middle" }, { "-3": "10⁻³", 0: "1", 3: "10³" }[tick] || digits(10 ** tick, 1)));
     const rows = ROWS.map(([name, label, colour], row) => svg("g", {},
       svg("text", { class: "strong", x: 10, y: 34 + 76 * row }, label),
       ...found.map((ratios, k) => svg("circle", { class: colour, cx: x(ratios[name]).toFixed(1), cy: (46 + 76 * row + 34 * ((k * 0.618) % 1)).toFixed(1), r: 3, "fill-opacity": 0.45 }))));
@@ -69,8 +69,8 @@ window.instruments.break_it = (room, given) => {
     dots.show();
     const [printed, correct] = [count("printed"), count("correct")];
     status.className = `instrument-status ${printed ? "wrong" : "right"}`;
-    status.textContent = `${printed ? "✗" : "✓"} At scale ${digits(10 ** power, 2)}, ${printed || "none"} of the ${data.differences.length} pairs ${printed === 1 ? "breaks" : "break"} the paper’s bound`
-      + `${printed ? `, the worst by a factor of ${digits(most("printed"))}` : ""}. ${correct || "None"} ${correct === 1 ? "breaks" : "break"} the corrected one: the largest ratio is ${digits(most("correct"))}.`;
+    status.textContent = `${printed ? "✗" : "✓"} At scale ${digits(10 ** power, 2)}, ${printed === found.length ? `all ${printed}` : `${printed || "none"} of the ${found.length}`} pairs of models break the paper’s bound`
+      + `${printed ? `, the worst by a factor of ${digits(most("printed"))}` : ""}. The corrected bound is ${correct ? `broken by ${correct}` : "broken by none"}: its largest ratio is ${digits(most("correct"))}.`;
   }
 
   room.append(make("section", {}, scale.field, status, dots.place,

@@ -116,9 +116,9 @@ window.instruments.certificate = (room) => {
     const rows = tokens.map((input) => { const h = cubicFeatures(input); return [core.dot(TEACHER, h), core.dot(TEACHER, h) + core.dot(found.direction, h)].map((value) => Math.round(1e6 * value) / 1e6 + 0); });
     const sees = found.value > 0, apart = Math.abs(rows[6][1] - rows[6][0]);
     status.className = `instrument-status ${sees ? "right" : "wrong"}`;
-    status.textContent = sees
-      ? `✓ λmin = ${digits(found.value)}. The six inputs show all six directions. Adding u changes the predictions on the data, by ${digits(found.value)} in mean square, so only one function fits the labels.`
-      : `✗ λmin = 0. The six inputs show only ${found.rank} of six directions. Two models fit every label and ${apart ? `differ by ${digits(apart)} on the new input` : "agree on the new input only by chance"}.`;
+    status.replaceChildren(sees ? "✓ λ" : "✗ λ", make("sub", {}, "min"), sees
+      ? ` = ${digits(found.value)}. The six inputs show all six directions. Adding u changes the predictions on the data, by ${digits(found.value)} in mean square, so only one function fits the labels.`
+      : ` = 0. The six inputs show only ${found.rank} of six directions. Two models fit every label and ${apart ? `differ by ${digits(apart)} on the new input` : "agree on the new input only by chance"}.`);
     models.replaceChildren(make("table", {},
       make("thead", {}, make("tr", {}, ...["input", "model p", "model p + u"].map((text, k) => make("th", { scope: "col", class: k ? "number" : null }, text)))),
       make("tbody", {}, ...rows.map(([one, other], k) => make("tr", { class: one === other ? "" : "wrong" }, make("th", { scope: "row" }, k < 6 ? String(k + 1) : "new"), ...[one, other].map((value) => make("td", { class: "number" }, digits(value, 4))))))));

@@ -46,9 +46,10 @@
   instruments.digits = (number, count = 3) => {
     const size = Math.abs(number);
     if (size && (size < 1e-3 || size >= 1e5)) {
-      const [front, power] = number.toExponential(count - 1).split("e");
+      const [front, power] = String(Number(number.toPrecision(count)).toExponential()).split("e");
       const raised = [...String(Math.abs(power))].map((digit) => RAISED[digit]).join("");
-      return `${front.replace("-", "−")}·10${power < 0 ? "⁻" : ""}${raised}`;
+      const factor = front === "1" ? "" : `${front.replace("-", "−")}·`;
+      return `${factor}10${power < 0 ? "⁻" : ""}${raised}`;
     }
     return String(Number(number.toPrecision(count))).replace("-", "−");
   };

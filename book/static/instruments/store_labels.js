@@ -106,7 +106,7 @@ window.instruments.store_labels = (room, given) => {
     else status.textContent = `✓ All ${many} come back. The largest error of an output is ${digits(off, 1)}. ${wanted.length > data.capacity ? "These labels happen to fit; most others do not." : "Keys and queries do not depend on the letters: only the read-out was solved again."}`;
     which.replaceChildren(...wanted.map((letter, k) => make("option", { value: k }, `${k + 1}: “${letter}”`)));
     which.value = String(chosen);
-    const owner = ownerOf(chosen), theta = owner < 0 ? "" : all[chosen][owner].map((weight) => `${Math.round(100 * weight)} %`).join(", ");
+    const owner = ownerOf(chosen), theta = owner < 0 ? "" : all[chosen][owner].map((weight) => `${Math.round(100 * weight)} %`).join(", ");
     about.textContent = `“${wanted[chosen]}” has the label ${labels[chosen]}. The layer returns ${found[chosen].toFixed(6)}. ${owner < 0 ? "No head owns this example." : `Head ${owner + 1} owns this example: its weights on the ${tokens} tokens are ${theta}.`}`;
     staircase.show();
   }

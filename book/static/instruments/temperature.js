@@ -66,13 +66,13 @@ window.instruments.temperature = (room, given) => {
   function sweep() {
     if (going || !room.isConnected) return;
     going = true;
-    const left = () => ORDERS.flatMap(([order]) => heats.filter((at) => !kept[named(order, at)]).map((at) => [order, at]));
+    const left = () => heats.flatMap((at) => ORDERS.map(([order]) => [order, at])).filter(([order, at]) => !kept[named(order, at)]);
     setTimeout(function slice() {
       let rest = left();
       for (const end = performance.now() + SLICE; rest.length && performance.now() < end; rest = rest.slice(1)) run(...rest[0]);
       strip.show();
       if (rest.length && room.isConnected) setTimeout(slice);
-      else { going = false; room.dataset.swept = bits; }
+      else going = false;
     });
   }
 

@@ -52,6 +52,7 @@ window.instruments.three_words = (room) => {
   const buttons = phrases.map(({ context, query, answer }, k) => make("button", { type: "button", click: () => { chosen = k; show(); } }, `${WORDS[context]} … ${WORDS[query]} ${answer}`));
   const heads = make("select", { change: () => { count = Number(heads.value); show(); } }, make("option", { value: 1 }, "one head"), make("option", { value: 2 }, "two heads"));
   const status = make("p", { class: "instrument-status", role: "status" });
+  const about = make("p", { class: "instrument-note" });
   const grid = make("div", { class: "instrument-scroll", tabindex: "0", role: "region", "aria-label": "Scores of order 3" });
   const bars = picture({ height: 9 * 24 + 26, draw });
 
@@ -77,8 +78,8 @@ window.instruments.three_words = (room) => {
     const { context, query, answer } = phrases[chosen];
     buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(k === chosen)));
     const inside = (row, column) => [[context, context], [context, query], [query, query]].some(([one, other]) => one === row && other === column);
+    about.textContent = `f(${WORDS[query]}; first word, second word), with the first word on the left. Framed: the pairs in “${WORDS[context]} … ${WORDS[query]}”.`;
     grid.replaceChildren(make("table", { class: "instrument-scores" },
-      make("caption", {}, `f(${WORDS[query]}; first word, second word). Framed: the pairs in “${WORDS[context]} … ${WORDS[query]}”.`),
       make("thead", {}, make("tr", {}, make("td"), ...WORDS.map((word) => make("th", { scope: "col", class: "number" }, word)))),
       make("tbody", {}, ...WORDS.map((word, row) => make("tr", {}, make("th", { scope: "row" }, word), ...WORDS.map((_, column) => {
         const score = core.effect(query, row, column);
@@ -97,7 +98,7 @@ window.instruments.three_words = (room) => {
       make("div", { class: "instrument-buttons" }, make("label", {}, "Attention with ", heads),
         make("button", { type: "button", click: () => { scores = [drawn(), drawn()]; show(); } }, "Draw other scores")),
       status, bars.place),
-    make("section", {}, make("h3", {}, "The scores of order 3"), grid));
+    make("section", {}, make("h3", {}, "The scores of order 3"), about, grid));
   show();
 };
 window.instruments.three_words.needs = ["drawing.js"];
