@@ -121,7 +121,7 @@ window.instruments.certificate = (room) => {
       : ` = 0. The six inputs show only ${found.rank} of six directions. Two models fit every label and ${apart ? `differ by ${digits(apart)} on the new input` : "agree on the new input only by chance"}.`);
     models.replaceChildren(make("table", {},
       make("thead", {}, make("tr", {}, ...["input", "model p", "model p + u"].map((text, k) => make("th", { scope: "col", class: k ? "number" : null }, text)))),
-      make("tbody", {}, ...rows.map(([one, other], k) => make("tr", { class: one === other ? "" : "wrong" }, make("th", { scope: "row" }, k < 6 ? String(k + 1) : "new"), ...[one, other].map((value) => make("td", { class: "number" }, digits(value, 4))))))));
+      make("tbody", {}, ...rows.map(([one, other], k) => make("tr", { class: sees || one === other ? "" : "wrong" }, make("th", { scope: "row" }, k < 6 ? String(k + 1) : "new"), ...[one, other].map((value) => make("td", { class: "number" }, digits(value, 4))))))));
     plane.show();
     direction.show();
   }

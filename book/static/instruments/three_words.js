@@ -83,7 +83,7 @@ window.instruments.three_words = (room) => {
       make("thead", {}, make("tr", {}, make("td"), ...WORDS.map((word) => make("th", { scope: "col", class: "number" }, word)))),
       make("tbody", {}, ...WORDS.map((word, row) => make("tr", {}, make("th", { scope: "row" }, word), ...WORDS.map((_, column) => {
         const score = core.effect(query, row, column);
-        return make("td", { class: `number${inside(row, column) ? " framed" : ""}${score ? " plus" : ""}` }, String(score));
+        return make("td", { class: `number text-right${inside(row, column) ? " framed" : ""}${score ? " plus" : ""}` }, String(score));
       }))))));
     const table = core.votes(scores.slice(0, count)), error = core.squaredError(table), right = table[chosen][chosen];
     const exact = error < 1e-9;

@@ -86,7 +86,8 @@ def _pairs_of_models(pairs: int = 300, inputs: int = 200, epsilon: float = 1e-4,
     Raises:
         ParameterError: an argument out of its range.
     """
-    require(pairs=(pairs, 3, 1000), inputs=(inputs, 1, 1000), epsilon=(epsilon, 1e-12, None), seed=(seed, 0, None))
+    require(pairs=(pairs, 3, 1000), inputs=(inputs, 1, 1000), epsilon=(epsilon, 1e-12, None))
+    require(seed=(seed, 0, 2**64 - 1))
     source = generator(seed)
     tokens, teacher = normal(60, 4, 2, seed=source), random_heads(1, 2, source)
     data, best = statistics(tokens, mhla(teacher, tokens)), coefficients(teacher)
@@ -100,7 +101,7 @@ def _pairs_of_models(pairs: int = 300, inputs: int = 200, epsilon: float = 1e-4,
     return {".json": lambda: (json.dumps(content) + "\n").encode()}
 
 
-def _rounded(values: Tensor) -> list[Any]:
+def _rounded(values: Tensor) -> list[Any] | float:
     """The entries with eight digits, in lists."""
     if values.ndim == 0:
         return float(f"{values.item():.8g}")
