@@ -247,6 +247,15 @@ show.figure(
 # %% [markdown]
 # We see that one head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
 #
+# ### Try the nine phrases
+# Choose a phrase. {doc}`/instruments/three_words` explains what this shows.
+#
+# <div class="instrument" data-instrument="three_words" data-start="Load the phrases">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ## How we checked
 # We compare linear and softmax heads with the bound from the rank, and order 3 with the answers. The controls are equal
 # answers, two heads, and two answers for one pair of words. For a single context word, a sum of squares proves the

@@ -335,6 +335,15 @@ show.figure(
 # has only 7 free parameters (8, minus the scale that $V$ and $Q$ share), and in these runs $2N\ge8$ equations determine
 # them. At $N=3$ there are 6 equations, and one head also finds other functions.
 #
+# ### Drag the data
+# Move the tokens of six inputs. {doc}`/instruments/certificate` explains what this shows.
+#
+# <div class="instrument" data-instrument="certificate" data-start="Load the inputs">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ## How we checked
 # ### Lemma 4.1
 # At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a control,

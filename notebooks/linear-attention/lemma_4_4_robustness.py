@@ -320,6 +320,15 @@ edge = [coefficients_of_loss(single_data, torch.zeros_like(one_way[0]), epsilon,
 attained = largest_ratio(*edge, single, difference_bound(epsilon, certificate(single).smallest, single))
 
 # %% [markdown]
+# ### Break it
+# Choose the scale yourself. {doc}`/instruments/break_it` explains what this shows.
+#
+# <div class="instrument" data-instrument="break_it" data-start="Load the models" data-weights="pairs_of_models">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ### Labels with noise
 # We take $d=n=4$, 2,000 examples, noise uniform on $[-1,1]$, and $\delta=0.05$. The inputs have scale 1 or 0.05.
 

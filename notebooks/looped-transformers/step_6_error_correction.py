@@ -431,6 +431,15 @@ show.table(
 )
 
 # %% [markdown]
+# ### Try both orders
+# Change $\lambda$. {doc}`/instruments/temperature` explains what this shows.
+#
+# <div class="instrument" data-instrument="temperature" data-start="Load the machines" data-weights="orders">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ### The bound of Appendix L
 # The only condition on the temperature in the paper is $\lambda>\log(Gdn^3/\epsilon)$, for $d$ rows and $n$ columns
 # with entries up to $G$. It concerns one copy and does not contain $N$. We follow one cycle with sixty digits of

@@ -317,6 +317,15 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 # The rank equals $T$ in all 28 runs, and the residuals are at rounding level. The singular ratio, which is the smallest
 # singular value of $Z$ divided by the largest, stays far above this level. The same is true for $H=20$ and $T=621$.
 #
+# ### Store your labels
+# Each letter that you type is a label. {doc}`/instruments/store_labels` explains what this shows.
+#
+# <div class="instrument" data-instrument="store_labels" data-start="Load the layer" data-weights="construction">
+#
+# The instrument is on the site of the book.
+#
+# </div>
+#
 # ### Choose the sizes
 # How much fits, for sizes of your own? {doc}`/instruments/how_much_fits` explains what this shows.
 #

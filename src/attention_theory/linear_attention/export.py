@@ -1,4 +1,4 @@
-"""Files of this paper: the heads of the universal Turing machine.
+"""Files of this paper: the heads of the universal Turing machine, and pairs of models with equal loss.
 
 ``EXPORTS`` has for each name a function of the options, which gives for each ending of a file's name a function that
 makes the content.
@@ -11,8 +11,14 @@ from typing import Any, Literal
 from jaxtyping import Int
 from torch import Tensor
 
+from attention_theory.linear_attention.learning.certificate import certificate
+from attention_theory.linear_attention.learning.error_bounds import coefficients_of_loss, draw_directions
+from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.linear_attention.model.mhla import mhla, random_heads
+from attention_theory.linear_attention.model.parameters import coefficients
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 
 #: For each ending of a file's name, what makes the content.
@@ -68,4 +74,38 @@ def _entries(
     return sorted(map(list, zip(row.tolist(), column.tolist(), weight.tolist(), strict=True)))
 
 
-EXPORTS: dict[str, Callable[..., _Forms]] = {"turing": _turing}
+def _pairs_of_models(pairs: int = 300, inputs: int = 200, epsilon: float = 1e-4, seed: int = 0) -> _Forms:
+    """Differences of coefficients of two models of loss epsilon, and inputs: the draws of Lemma 4.4's page.
+
+    Args:
+        pairs: of models.
+        inputs: on which they are compared.
+        epsilon: loss of each model on the 60 samples.
+        seed: of every draw.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+    require(pairs=(pairs, 3, 1000), inputs=(inputs, 1, 1000), epsilon=(epsilon, 1e-12, None))
+    require(seed=(seed, 0, 2**64 - 1))
+    source = generator(seed)
+    tokens, teacher = normal(60, 4, 2, seed=source), random_heads(1, 2, source)
+    data, best = statistics(tokens, mhla(teacher, tokens)), coefficients(teacher)
+    first, second = (coefficients_of_loss(data, best, epsilon, one) for one in draw_directions(data, pairs, source))
+    content = {
+        "epsilon": epsilon,
+        "smallest": certificate(tokens).smallest,
+        "differences": _rounded(first - second),
+        "inputs": _rounded(normal(inputs, 4, 2, seed=source)),
+    }
+    return {".json": lambda: (json.dumps(content) + "\n").encode()}
+
+
+def _rounded(values: Tensor) -> list[Any] | float:
+    """The entries with eight digits, in lists."""
+    if values.ndim == 0:
+        return float(f"{values.item():.8g}")
+    return [_rounded(part) for part in values]
+
+
+EXPORTS: dict[str, Callable[..., _Forms]] = {"turing": _turing, "pairs_of_models": _pairs_of_models}

@@ -17,7 +17,7 @@ from attention_theory.looped_transformers.compiler.source import MOST_CHARACTERS
 from attention_theory.looped_transformers.compiler.subleq_rules import RULES
 from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
-from attention_theory.looped_transformers.subleq.assembler import library, library_text
+from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import RESERVED
 from attention_theory.looped_transformers.subleq.machine import Depth
@@ -75,6 +75,26 @@ def _fleq(
 def _programs() -> _Forms:
     """The texts of the SUBLEQ programs that come with the package, by name, as the assembler reads them."""
     return {".json": lambda: (json.dumps({name: library_text(name) for name in library()}) + "\n").encode()}
+
+
+#: The program of :func:`_orders`: three subtractions, a product that fits into integers of four bits.
+_PRODUCT = library_text("multiply").replace("x = 7", "x = 2").replace("y = 9", "y = 3")
+
+
+def _orders() -> _Forms:
+    """Ten layers that round in the last only, the two that read and round as well, and a program for both (Step 6).
+
+    For integers of 4, 8 and 16 bits.
+    """
+    program, machines = assemble(_PRODUCT), {}
+    cells, instructions = len(program.memory) - len(RESERVED), len(program.code) - 1
+    for bits in (4, 8, 16):
+        last, reads = (
+            json.loads(FrozenSubleq(10, cells, instructions, bits, rounded_reads=rounded).frozen.json())
+            for rounded in (False, True)
+        )
+        machines[bits] = last | {"reads": reads["layers"][:2]}  # the others are equal
+    return {".json": lambda: (json.dumps({"program": _PRODUCT, "machines": machines}) + "\n").encode()}
 
 
 def _program(source: str = "gcd", bits: int = 8, target: Target = "subleq") -> _Forms:
@@ -145,4 +165,5 @@ EXPORTS: dict[str, Callable[..., _Forms]] = {
     "fleq": _fleq,
     "program": _program,
     "programs": _programs,
+    "orders": _orders,
 }

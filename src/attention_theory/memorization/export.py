@@ -1,4 +1,4 @@
-"""Results that can be written to a file: the exact ranks that the instrument "How much fits" shows.
+"""Results that can be written to a file: exact ranks, and the keys and queries that Theorem 1 constructs.
 
 ``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
 their defaults, and which gives, for each ending of a file's name, what makes its content.
@@ -8,7 +8,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attention_theory.memorization.attention import capacity
+from attention_theory.memorization.construction import blocks, build_heads
 from attention_theory.memorization.exact_rank import BASE, exact_ranks
+from attention_theory.memorization.examples import sample_examples
 from attention_theory.numerics import PRIME
 from attention_theory.randomness import streams
 from attention_theory.validation import require
@@ -64,4 +67,30 @@ def _ranks(seed: int = 0) -> _Forms:
     return {".json": lambda: (json.dumps(_rank_table(seed)) + "\n").encode()}
 
 
-EXPORTS: dict[str, Callable[..., _Forms]] = {"ranks": _ranks}
+def _construction(heads: int = 5, tokens: int = 4, seed: int = 0) -> _Forms:
+    """Keys and queries of Theorem 1 for one shared context, and one example more than they store.
+
+    Args:
+        heads: H, at least 2.
+        tokens: n, of width n + 1, with keys of width n; at least 2.
+        seed: of every draw.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+    require(heads=(heads, 2, 20), tokens=(tokens, 2, 20), seed=(seed, 0, 2**64 - 1))
+    count = capacity(heads, tokens, tokens)
+    examples = sample_examples(count + 1, tokens, tokens + 1, seed=seed)
+    built = build_heads(examples.take(slice(0, count)), heads, tokens, seed=seed).heads
+    content = {
+        "capacity": count,
+        "context": examples.contexts.tolist(),
+        "examples": examples.queries.tolist(),
+        "keys": built.keys.tolist(),
+        "queries": built.queries.tolist(),
+        "blocks": [[block.start, block.stop] for block in blocks(count, heads, tokens)],
+    }
+    return {".json": lambda: (json.dumps(content) + "\n").encode()}
+
+
+EXPORTS: dict[str, Callable[..., _Forms]] = {"ranks": _ranks, "construction": _construction}

@@ -19,6 +19,7 @@ class FrozenSubleq:
         instructions: before the last, at least 1.
         bits: of an integer.
         inverse_temperature: factor on the scores, at least 20: below, it may go wrong.
+        rounded_reads: as :class:`SubleqMachine` takes it; one layer has no other order.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -31,13 +32,18 @@ class FrozenSubleq:
         instructions: int = 28,
         bits: int = 8,
         inverse_temperature: float = 30.0,
+        rounded_reads: bool | None = None,
     ) -> None:
         require(layers=(layers, [10, 6, 4, 1]), integers=(integers, 1, 1000), instructions=(instructions, 1, 1000))
         require(bits=(bits, 2, 32), inverse_temperature=(inverse_temperature, 20.0, 100.0))
         self.cells, self.instructions = len(RESERVED) + integers, instructions + 1
         self.inverse_temperature = inverse_temperature
         addresses = address_bits(1 + self.cells + self.instructions)
-        self.machine = OneLayerMachine(addresses, bits) if layers == 1 else SubleqMachine(addresses, bits, layers)
+        self.machine = (
+            OneLayerMachine(addresses, bits)
+            if layers == 1
+            else SubleqMachine(addresses, bits, layers, rounded_reads=rounded_reads)
+        )
         empty = program([], []).padded(self.cells, self.instructions)
         scratch, columns = self.machine.scratch, self.machine.columns(empty)
         first = scratch + self.cells * (4 if layers == 1 else 1)
