@@ -11,7 +11,6 @@ from attention_theory.looped_transformers.compiler.expressions import CompileErr
 from attention_theory.looped_transformers.compiler.program import NotEnded, Target
 from attention_theory.validation import ParameterError
 
-
 #: Sources, some with the words in which they are refused; the browser reads the same list.
 SOURCES = json.loads((Path(__file__).parents[3] / "python_sources.json").read_text(encoding="utf-8"))
 LONG = [
