@@ -1,7 +1,7 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
 # make test    set up and run the quick tests; those of the site are skipped until the book is built
 # PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h is the time that
-# points, again and gpu-records may take.
+# points and gpu-records may take.
 
 PYTHONS := python3.11 python3.12 python3.13
 # The first of them that runs; make PYTHON=path/to/python takes another.
@@ -29,7 +29,7 @@ export PIP_USER := 0
 unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records weights questions pdf epub release clean
+.PHONY: help setup book test serve lab lint pair ends points anywhere bench mutants gpu-records weights questions pdf epub release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -74,9 +74,6 @@ lint: $(READY) ## formatting, types, pairing and workflows
 pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
 
-prose: $(READY) ## how the pages read, in numbers
-	@python tests/prose.py
-
 ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
 	@python -m pytest -m ends $(SPREAD) tests/notebooks/test_ends.py \
 	  $(if $(strip $(NOTEBOOKS)),-k "$(subst $() $(), or ,$(strip $(NOTEBOOKS)))")
@@ -86,9 +83,6 @@ ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPA
 
 points: $(READY) ## make missing points of full-size figures at low priority; HOURS=2, DEVICE=cuda
 	@book points --work --hours $(HOURS) --device $(DEVICE) --cores $(CORES)
-
-again: $(READY) ## make recorded points of the present code anew and compare; HOURS=2
-	@python tests/again.py --hours $(HOURS) --cores $(CORES)
 
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \

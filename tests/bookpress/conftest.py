@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
 
 import bookpress
 from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.kernels import SERVER_VARIABLE, start_server
 from bookpress.notebooks.run import run
 from bookpress.sweeps.points import Point, PointRecord
 
@@ -86,7 +88,7 @@ claim.verdict()
     "raises": "1 / 0\n",
     "shouts": "raise ValueError('e' * 10**7)\n",
     "leaves": "raise SystemExit\n",
-    "endless": "while True:\n    pass\n",
+    "endless": "import time\n\nwhile True:\n    time.sleep(0.01)\n",
     "killed": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
 }
 
@@ -181,11 +183,26 @@ class ToyBook:
         return self.layout.packages / "toy_package" / f"{name}.py"
 
 
+OWN = str(Path(bookpress.__file__).parents[1])
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A server that forks the kernels of all toy books, and the link by which they find the packages of the present."""
+    folder = tmp_path_factory.mktemp("server")
+    with patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join([str(folder / "src"), OWN])}):
+        start_server(folder / "kernels.log", folder / "matplotlib")
+        return os.environ.get(SERVER_VARIABLE, ""), folder / "src"
+
+
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
+def toy(tmp_path: Path, server: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    own = Path(bookpress.__file__).parents[1]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(own)]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), OWN]))
+    started, link = server
+    monkeypatch.setenv(SERVER_VARIABLE, started)
+    link.unlink(missing_ok=True)
+    link.symlink_to(tmp_path / "src")
     return ToyBook(tmp_path)
 
 

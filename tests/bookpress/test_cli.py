@@ -152,16 +152,15 @@ def test_without_a_clone_every_command_says_so_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("settings", [{}, {"FORCE_COLOR": "1", "GITHUB_ACTIONS": "true", "COLUMNS": "40"}])
-def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, settings: dict[str, str]) -> None:
+def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any) -> None:
     name = toy.add("good", name="a_notebook_with_a_name_that_is_longer_than_a_narrow_terminal")
-    plain = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS")}
+    settings = os.environ | {"FORCE_COLOR": "1", "GITHUB_ACTIONS": "true", "COLUMNS": "40"}
     listed, refused, usage = (
         subprocess.run(
             [sys.executable, "-m", "bookpress.cli", *arguments],
             capture_output=True,
             text=True,
-            env=plain | settings,
+            env=settings,
             check=False,
         )
         for arguments in (["list"], ["run", "demo/none"], ["run"])

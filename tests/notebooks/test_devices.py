@@ -1,8 +1,5 @@
-"""Every page that trains takes a device, and finds on an accelerator what it finds on the CPU."""
+"""A page that takes a device finds on an accelerator what it finds on the CPU."""
 
-import ast
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,27 +7,22 @@ import torch
 
 from bookpress.claims.evidence import Number, describe
 from bookpress.claims.registry import Registry, Verdict
-from bookpress.layout import LAPTOP, Layout
+from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.run import run
 from bookpress.notebooks.source import Notebook
 from laptop_values import Kept, Laptop, is_same, values_of
 
 LAYOUT = Layout.here()
-NOTEBOOKS = LAYOUT.notebooks()
-EXPERIMENTS = [name for name in NOTEBOOKS if "device" in {one.name for one in Notebook(name, LAYOUT).parameters}]
+EXPERIMENTS = [
+    name for name in LAYOUT.notebooks() if "device" in {one.name for one in Notebook(name, LAYOUT).parameters}
+]
 
 #: An accelerator sums in orders of its own, and training makes more of rounding: of a value that is kept, or of the
 #: range that the arithmetic of other processors has given it, it may be off by so much of its size, or by the range's
 #: own length where that is more. What is counted in standard errors has an error of one. What is at the level of
 #: rounding on the CPU must be so there.
 BAND = 0.25
-
-#: Trainers that make no experiment, and why; who uses them trains nothing by it.
-EXEMPT = {
-    "attention_theory.hyper_attention.certified.gradients.certify_tuple_conservation": "a gradient at one point",
-    "attention_theory.hyper_attention.interactions.projections.search_entrywise": "an example, which is then checked",
-    "attention_theory.looped_transformers.programs.backpropagation.SigmoidNetwork": "what a machine's program computes",
-}
 
 on_an_accelerator = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no accelerator here")
 
@@ -65,20 +57,13 @@ def is_near(ours: Number, kept: Kept, error: float = 0.0) -> bool:
     return low - slack <= ours <= high + slack
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_what_imports_a_trainer_takes_a_device(notebook: str) -> None:
-    used = imported(ast.parse(Notebook(notebook, LAYOUT).code)) & trainers() - EXEMPT.keys()
-    assert notebook in EXPERIMENTS or not used, f"trains by {sorted(used)} and has no parameter 'device'"
-
-
-def test_trainers_are_found() -> None:
-    assert {
-        "attention_theory.training.train_many",
-        "attention_theory.memorization.trainer.PanelTrainer",
-        "attention_theory.memorization.sweeps.sweep",  # by what it calls
-    } <= trainers()
-    assert "attention_theory.randomness.normal" not in trainers()
-    assert EXEMPT.keys() <= trainers()
+def test_what_needs_an_accelerator_at_full_size_takes_a_device() -> None:
+    runs = load_profile(FULL, LAYOUT)
+    needing = {name for name, settings in runs.items() if settings.gpu}
+    needing |= {sweep.notebook for settings in runs.values() for sweep in settings.sweeps if sweep.gpu}
+    assert needing
+    for name in needing:
+        assert "device" in {one.name for one in Notebook(name, LAYOUT).parameters}, name
 
 
 def test_the_device_of_every_page_is_one_of_two() -> None:
@@ -95,48 +80,3 @@ def test_products_are_in_full_precision() -> None:
     sources = [path for name in ("src", "notebooks", "benchmarks") for path in (LAYOUT.root / name).rglob("*.py")]
     words = ("allow_tf32", "set_float32_matmul_precision", "fp32_precision", "autocast")
     assert [path.name for path in sources if any(word in path.read_text(encoding="utf-8") for word in words)] == []
-
-
-@cache
-def trainers() -> frozenset[str]:
-    """By dotted names: the functions and classes of the package that step along gradients, and all that use them."""
-    code = dict(definitions())
-    found = {name for name, (node, _) in code.items() if steps_along_gradients(node)}
-    while True:
-        users = {
-            name
-            for name, (node, known) in code.items()
-            if any(isinstance(one, ast.Name) and known.get(one.id) in found - EXEMPT.keys() for one in ast.walk(node))
-        }
-        if users <= found:
-            return frozenset(found)
-        found |= users
-
-
-def definitions() -> Iterator[tuple[str, tuple[ast.stmt, dict[str, str]]]]:
-    """Every function and class by its dotted name, with the dotted names that its module knows others by."""
-    for path in sorted((LAYOUT.packages / "attention_theory").rglob("*.py")):
-        module = ".".join(path.relative_to(LAYOUT.packages).with_suffix("").parts)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        own = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        known = {name.rpartition(".")[2]: name for name in imported(tree)} | {name: f"{module}.{name}" for name in own}
-        yield from ((f"{module}.{name}", (node, known)) for name, node in own.items())
-
-
-def imported(tree: ast.AST) -> set[str]:
-    """The dotted names of what is imported from somewhere."""
-    return {
-        f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-def steps_along_gradients(node: ast.AST) -> bool:
-    """Whether code speaks of torch's optimisers, or takes gradients or steps over and over."""
-    loops = [one for one in ast.walk(node) if isinstance(one, ast.For | ast.While)]
-    called = [one.func for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Call)]
-    return any(isinstance(one, ast.Attribute) and one.attr == "optim" for one in ast.walk(node)) or any(
-        isinstance(one, ast.Attribute) and one.attr in ("step", "grad", "backward") for one in called
-    )

@@ -14,7 +14,6 @@ from attention_theory.in_context_reasoning.closed_form import (
     bernoulli_kl,
     noiseless_loss,
     noiseless_slope,
-    noisy_hessian,
     noisy_loss,
     noisy_slope,
     odds,
@@ -52,17 +51,6 @@ def test_slopes_are_derivatives(scale: float, count: int, others: int) -> None:
     assert subtracted == pytest.approx(slope.item(), abs=1e-14 * count)
     (slope,) = torch.autograd.grad(noisy_loss(at, 0.7, c, 0.3, others), at)
     assert noisy_slope(at.detach(), 0.7, c, others).item() == pytest.approx(slope.item(), rel=1e-10)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.floats(-3, 5), st.floats(-4, 4), st.integers(1, 4))
-def test_hessian_is_the_second_derivative(scale: float, gamma: float, count: int) -> None:
-    def loss(point: torch.Tensor) -> torch.Tensor:
-        return noisy_loss(point[0], point[1], real(count), 0.3, 58)
-
-    expected = torch.autograd.functional.hessian(loss, torch.tensor([scale, gamma], dtype=torch.float64))
-    ours = noisy_hessian(real(scale), real(gamma), real(count), 58)
-    assert (ours - expected).abs().max() < 1e-10
 
 
 def test_losses_are_the_transformers() -> None:

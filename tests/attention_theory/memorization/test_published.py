@@ -35,8 +35,7 @@ def layer_weights(
     return weights | plain_norm(place + norms[0], width) | plain_norm(place + norms[1], width)
 
 
-@pytest.mark.parametrize("form", ["safetensors", "bin"])
-def test_vit(tmp_path: Path, form: str) -> None:
+def test_vit(tmp_path: Path) -> None:
     model = random_vision_model(5, 3 * 4 * 4, 8, 2, seed=0)
     names = layer_weights(model.layer, "attention.attention", ("layernorm_before", "layernorm_after"), 8)
     names |= {
@@ -45,11 +44,7 @@ def test_vit(tmp_path: Path, form: str) -> None:
         "embeddings.cls_token": model.class_token[None, None],
         "embeddings.position_embeddings": model.positions[None],
     }
-    saved = {f"vit.{name}": value for name, value in names.items()}
-    if form == "bin":
-        torch.save(saved, tmp_path / "pytorch_model.bin")
-    else:
-        write_safetensors(tmp_path / "model.safetensors", saved)
+    write_safetensors(tmp_path / "model.safetensors", {f"vit.{name}": value for name, value in names.items()})
     (tmp_path / "config.json").write_text(json.dumps({"num_attention_heads": 2, "layer_norm_eps": 1e-12}))
     loaded = load_vision_model(tmp_path)
     cut = normal(3, 4, 48, seed=0, dtype=torch.float32)

@@ -186,7 +186,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
-    for name in ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME"):
+    for name in ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME", SERVER_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "0")
@@ -210,4 +210,5 @@ def test_a_readers_own_settings_do_not_reach_forked_kernels(toy: Any, home: Path
 
 def test_no_home_is_needed(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", os.devnull)
+    monkeypatch.delenv(SERVER_VARIABLE)
     assert printed(toy, toy.add("good", imports=WIDTH)) == ["1.5"]

@@ -49,7 +49,7 @@ def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:
     notebook = toy.add("endless")
     toy.layout.profiles.mkdir()
     # On a busy machine an earlier cell may be at the limit.
-    (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{minutes: 0.2}}\n")
+    (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{minutes: 0.1}}\n")
     with pytest.raises(RunFailed, match=rf"(?s){notebook}, cell \d.*time limit") as failure:
         run(notebook, profile="full", layout=toy.layout)
     assert failure.value.code is Exit.TIME_OUT

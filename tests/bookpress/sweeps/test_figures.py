@@ -1,9 +1,6 @@
-"""The sweeps of full-size figures: listed, worked off in their order, and made again."""
+"""The sweeps of full-size figures: listed, and worked off in their order."""
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +29,6 @@ demo/good:
       across: n
       number: loss
 """
-AGAIN = Path(__file__).resolve().parents[2] / "again.py"
 Load = Callable[..., list[FigureSweep]]
 
 #: ``book`` that says how far it lowers its priority and keeps it: on a busy machine it would not get to its end.
@@ -99,7 +95,7 @@ def test_a_description_that_does_not_fit_is_named(sweeps: Load, old: str, new: s
         sweeps(text=SWEEP.replace("GPU", "false").replace(old, new))
 
 
-def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps: Load) -> None:
+def test_points_are_listed_and_worked_off(book: Any, toy: Any, sweeps: Load) -> None:
     sweeps(
         text=SWEEP[: SWEEP.index("    - title: short")].replace("seed: 0..1", "seed: [0]").replace("1, 2, 4", "1, 2")
     )
@@ -111,15 +107,6 @@ def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps
     assert printed.endswith("2 points made\n")
     assert "2 of 2 points" in book("points")[1]
     assert book("points", "--work") == (0, "no point for the device 'cpu' is missing\n")
-    path = toy.layout.points("demo/good") / "n=1,seed=0.json"
-    record = PointRecord.read(path)
-    for loss, code, message in ((1.04, 0, "2 of 2 recorded points"), (1.2, 1, "n=1,seed=0: loss is 1 today, 1.2 on")):
-        record.model_copy(update={"numbers": {"loss": loss}}).write(path)
-        done = subprocess.run(
-            [sys.executable, AGAIN, "--cores", "2"], cwd=toy.layout.root, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code, done.stderr
-        assert message in done.stdout
 
 
 def test_a_page_without_a_sweep_is_refused_with_the_nearest(toy: Any, sweeps: Load) -> None:

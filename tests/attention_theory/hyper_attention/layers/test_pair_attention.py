@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import torch
 from torch import Tensor
 
@@ -48,12 +45,6 @@ def test_memory_is_a_block_and_not_the_triples() -> None:
     theirs = peak_bytes(lambda: torch.autograd.grad(literal(x, "ge", True).sum(), x))
     assert ours < 8 * 64**3
     assert 10 * ours < theirs
-
-
-def test_no_large_library_is_loaded_by_a_pass() -> None:
-    code = "import sys, torch; from attention_theory.hyper_attention.layers import pair_attention as m"
-    code += "; m.pair_attention(*torch.ones(5, 1, 3, 2)); sys.exit('sympy' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_scores_that_all_overflow_are_seen_and_not_taken_for_an_empty_sum() -> None:

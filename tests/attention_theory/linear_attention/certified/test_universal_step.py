@@ -17,7 +17,9 @@ from attention_theory.linear_attention.certified.universal_step import (
 )
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import CompactMachine
-from attention_theory.linear_attention.model.mhla import Heads
+from attention_theory.linear_attention.machines.compact_heads import WORK
+from attention_theory.linear_attention.model.autoregression import autoregress
+from attention_theory.linear_attention.model.mhla import Heads, mhla
 
 SMALL = CompactMachine(2, 2, word=1, steps=2)
 #: A tape that is followed within the bounds of ``SMALL`` by no longer one than it can print.
@@ -100,6 +102,30 @@ def test_a_weight_that_is_wrong_in_its_last_bit_is_noticed(matrices: str) -> Non
         weight = getattr(changed, matrices)[tuple(place)]
         weight.copy_(torch.nextafter(weight, weight + 1))
         assert is_noticed(changed), place
+
+
+def configurations(heads: Heads) -> Tensor:
+    """Letters and states that the layer writes in a step of sixteen random machines on one cell."""
+    draws, inputs = random.Random(0), Inputs(SMALL, 1, OneHotRing())
+    prompts = torch.stack([Prompts(SMALL).write(1, drawn(inputs, draws)) for _ in range(16)]).double()
+    tokens = autoregress(lambda seen: mhla(heads, seen), prompts, len(WORK) + 2)[:, -2:]
+    return tokens[..., [*SMALL.rows["letter"], *SMALL.rows["state"]]]
+
+
+@pytest.mark.parametrize("seeds", [4, pytest.param(400, marks=pytest.mark.exhaustive)])
+def test_an_entry_that_is_off_by_1_is_noticed_or_harmless(seeds: int) -> None:
+    """A random entry of Q or of V, a weight or a zero: with whole numbers this is the smallest step."""
+    due, noticed = configurations(dense(SMALL.heads, SMALL.width)), 0
+    for seed in range(seeds):
+        changed, draws = dense(SMALL.heads, SMALL.width), random.Random(seed)
+        matrices = draws.choice([changed.values, changed.queries])
+        entries = draws.choice([matrices.ne(0), matrices.eq(0)]).nonzero().tolist()
+        matrices[tuple(draws.choice(entries))] += draws.choice((-1, 1))
+        if is_noticed(changed):
+            noticed += 1
+        else:
+            assert torch.equal(configurations(changed), due), f"seed {seed}"
+    assert noticed >= seeds // 4
 
 
 class Forgetful(CompactMachine):

@@ -12,15 +12,6 @@ def integers(batch: int, tokens: int, width: int, seed: int) -> torch.Tensor:
     return torch.randint(-9, 10, (batch, tokens, width), generator=generator(seed)).double()
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 4])
-def test_features_are_the_loops_exactly(width: int) -> None:
-    z = integers(3, 5, width, seed=width)
-    for i in range(3):
-        literal = cubic_features_by_loops(z[i]).reshape(width, width, width)
-        assert torch.equal(cubic_features(z)[i], literal.flatten(1))
-        assert torch.equal(certificate_features(z)[i], literal[pairs(width)].flatten())
-
-
 def test_printed_order_runs_over_k_first() -> None:
     z = integers(1, 4, 3, seed=0)[0]
     ours = cubic_features_by_loops(z).reshape(3, 3, 3)

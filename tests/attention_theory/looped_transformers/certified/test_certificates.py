@@ -1,7 +1,10 @@
 """Every certificate of the room: proved, its control failed as it says, and code that is wrong is noticed."""
 
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,6 +26,7 @@ from attention_theory.looped_transformers.certified import (
     squares,
     subleq_cycle,
 )
+from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError
 
@@ -95,6 +99,26 @@ def other_operand(number: int) -> Callable[..., Any]:
     return wrong
 
 
+def in_last_bit(weights: str, seed: int, zero: bool = False) -> Callable[..., Any]:
+    """Move a weight, or a zero, of a layer to the next float. The gates are left out: they have room."""
+
+    def wrong(made: Layer | None, *given: Any) -> Layer | None:
+        layer: Layer = made or given[0]  # some declare their units on a layer, and return nothing
+        matrix = getattr(layer.dense if weights in ("w1", "w2") else layer.dense.heads[0], weights)
+        gates = {*layer.rows["indicator"]} if weights == "w1" and "indicator" in layer.rows else set()
+        places = (matrix.eq(0) if zero else matrix).nonzero().tolist()
+        place = tuple(random.Random(seed).choice([place for place in places if place[1] not in gates]))
+        matrix[place] = torch.nextafter(matrix[place], torch.tensor(99.0, dtype=matrix.dtype))
+        return made
+
+    return wrong
+
+
+BRANCHES = {
+    "flag_of_integer": branch.certify_integer_flag,
+    "flag_of_bits": lambda: branch.certify_bits_flag(6),
+    "select_counter": lambda: branch.certify_selection(2),
+}
 #: A module, the function that it calls, what is wrong of what this gives, and what must not be proved then.
 WRONG: list[tuple[Any, str, Callable[..., Any], Callable[[], Any]]] = [
     (approximation, "root_sigmoids", lower_step, approximation.certify_root_sigmoids),
@@ -103,6 +127,13 @@ WRONG: list[tuple[Any, str, Callable[..., Any], Callable[[], Any]]] = [
     (iterations, "newton_step", lambda made, a, x, _: made + x - x @ a @ x, lambda: iterations.certify_newton(2)),
     (iterations, "inverse_root_step", lambda made, x, _: made + x / 2, iterations.certify_inverse_root),
     *((minsky, "translate", other_operand(number), lambda: minsky.ask_instruction(1)) for number in range(3)),
+    *(
+        (access, "access_layer", in_last_bit(weights, 1, zero), partial(certify, 3))
+        for certify in (access.certify_read, access.certify_write)
+        for weights in ("key", "query", "value", "w1", "w2")
+        for zero in (False, True)
+    ),
+    *((branch, name, in_last_bit(part, 0), certify) for name, certify in BRANCHES.items() for part in ("w1", "w2")),
 ]
 
 
@@ -111,8 +142,9 @@ def test_what_is_wrong_is_noticed(
     module: Any, name: str, wrong: Callable[..., Any], certify: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *given: wrong(exact(*given), *given))
-    assert certify().outcome != "proved"
+    monkeypatch.setattr(module, name, lambda *given, **named: wrong(exact(*given, **named), *given))
+    with suppress(ParameterError):  # units that are no longer one family are refused
+        assert certify().outcome != "proved"
 
 
 def test_a_sum_that_falls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
@@ -35,17 +33,6 @@ def test_only_the_addresses_that_are_meant_change(fields: str, heads: str) -> No
     off = (layout.rows.view(state, "memory") - layout.rows.view(start, "memory")).abs()[layout.scratch :]
     assert off.gt(1e-30).any(-1).nonzero().flatten().tolist() == [layout.cells + 3]  # the instruction 'step'
     assert set(off[layout.cells + 3].tolist()) == {0.0, 2.0}  # whole bits, exactly
-
-
-@given(start=st.integers(0, 40), by=st.integers(1, 127))
-@settings(max_examples=20)
-def test_an_address_wraps_at_the_number_of_codes(start: int, by: int) -> None:
-    built = program(f"rewind step.b to x[{start}]", f"advance step.b by {by}")
-    machine = machine_of(built)
-    layout = machine.layout
-    state = machine.cycle(machine.cycle(layout.pack(built)))
-    expected = (built.addresses["x"] + start + by + layout.scratch) % 2**layout.bits - layout.scratch
-    assert layout.addresses(state)[2].tolist() == [built.code[2].a, expected, built.code[2].c]  # type: ignore[union-attr]
 
 
 def test_no_layer_and_no_head_is_added() -> None:
