@@ -29,7 +29,7 @@ export PIP_USER := 0
 unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points anywhere bench mutants gpu-records weights questions pdf epub release clean
+.PHONY: help setup book test serve lab lint pair ends points anywhere bench mutants prose gpu-records weights questions pdf epub release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -73,6 +73,9 @@ lint: $(READY) ## formatting, types, pairing and workflows
 
 pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
+
+prose: $(READY) ## how the pages read, in numbers
+	@python tests/prose.py
 
 ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
 	@python -m pytest -m ends $(SPREAD) tests/notebooks/test_ends.py \

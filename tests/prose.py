@@ -1,6 +1,7 @@
-"""The phrases that the book avoids, and where its prose is.
+"""How the book reads, in numbers, and the phrases that it avoids: `make prose`.
 
-``tests/test_prose.py`` finds them. Proofs may use them: mathematics gives some of them a sense.
+A rhythm is no rule: the counts are for a writer to look at, next to those of three books that are read with pleasure.
+The phrases are rules, held by ``tests/test_prose.py``. Proofs may use them: mathematics gives some of them a sense.
 """
 
 import ast
@@ -40,11 +41,15 @@ AVOIDED = {
 }
 _PATTERNS = {re.compile(pattern): better for pattern, better in AVOIDED.items()}
 
+#: Of a thousand sentences those with *we*, with an example and with a passive, counted in books that read well.
+ANCHORS = {"QuantEcon": (356, 102, 133), "Annotated Transformer": (423, 18, 117), "Distill": (240, 39, 81)}
+
 _PROOF = re.compile(r"<details>\s*<summary>[^<]*[Pp]roof.*?</details>", re.DOTALL)
 _SCAFFOLD = re.compile(r"^(?:`{3,}|:{3,}).*$|^:[\w-]+:.*$|^\|.*$|<[^>]+>|^#+ .*$|^\([\w-]+\)=$", re.MULTILINE)
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 _CODE = re.compile(r"^```.*?^```$|`[^`]*`", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z$*])")
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,9 @@ class Passage:
             for hit in pattern.finditer(text):
                 around = text[max(0, hit.start() - 30) : hit.end() + 30]
                 yield f"{self.place}: {hit.group().strip()!r} in '...{around}...': {better}"
+
+    def sentences(self) -> list[str]:
+        return [sentence for sentence in _SENTENCE.split(plain(self.text)) if len(sentence.split()) > 2]
 
 
 def plain(text: str) -> str:
@@ -107,3 +115,53 @@ def _captions(tree: ast.Module) -> Iterator[str]:
             if keyword.arg in ("caption", "alt"):
                 parts = [part.value for part in ast.walk(keyword.value) if isinstance(part, ast.Constant)]
                 yield " ".join(part for part in parts if isinstance(part, str))
+
+
+def measure(path: Path) -> dict[str, float]:
+    """The rhythm of a page: words, and per thousand sentences or words what the anchors are measured by."""
+    source = jupytext.read(path)
+    prose = [cell.source for cell in source.cells if cell.cell_type == "markdown"]
+    sentences = [sentence for cell in prose for sentence in Passage("", cell).sentences()]
+    words = sum(len(plain(cell).split()) for cell in prose)
+    share = 1000 / max(1, len(sentences))
+    figures = sum(cell.source.count("show.figure(") for cell in source.cells if cell.cell_type == "code")
+    before = 0
+    for cell in source.cells:
+        if cell.cell_type == "code" and re.search(r"show\.(?:figure|table)\(", cell.source):
+            break
+        before += len(plain(cell.source).split()) if cell.cell_type == "markdown" else 0
+    code = [line for cell in source.cells if cell.cell_type == "code" for line in cell.source.splitlines()]
+    judging = sum(bool(re.match(r"\s*(?:claim\.|with Claim|require\()", line)) for line in code)
+    return {
+        "words": words,
+        "we, you": share * sum(bool(re.search(r"\b(?:[Ww]e|[Yy]ou|[Oo]ur|[Yy]our)\b", one)) for one in sentences),
+        "examples": share
+        * sum(bool(re.search(r"\b(?:[Ff]or example|[Ee]\.g\.|such as|say,)", one)) for one in sentences),
+        "passive": share * sum(bool(_PASSIVE.search(one)) for one in sentences),
+        "figures": 1000 * figures / max(1, words),
+        "first": before,
+        "judging": 100 * judging / max(1, len(code)),
+        "avoided": sum(1 for passage in of_notebook(path) for _ in passage.avoided()),
+    }
+
+
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being) (?:\w+ly )?\w+(?:ed|en|wn|lt|ne|de|ld|ght|pt)\b")
+
+
+def main() -> None:
+    """Print the rhythm of every notebook's prose."""
+    heads = ["words", "we, you", "examples", "passive", "figures", "first", "judging", "avoided"]
+    print(f"{'page':58}" + "".join(f"{head:>10}" for head in heads))
+    for path in sorted((ROOT / "notebooks").glob("*/*.py")):
+        numbers = measure(path)
+        print(f"{path.parent.name + '/' + path.stem:58}" + "".join(f"{numbers[head]:10.0f}" for head in heads))
+    for name, (ours, examples, passive) in ANCHORS.items():
+        print(f"{name:58}{'':10}{ours:10}{examples:10}{passive:10}")
+    print(
+        "we, you; examples; passive: per thousand sentences. figures: per thousand words. first: words before a figure"
+    )
+    print("or table. judging: per cent of the lines of code. avoided: phrases that tests/prose.py lists.")
+
+
+if __name__ == "__main__":
+    main()
