@@ -148,7 +148,9 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(20, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "seeds", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.exhaustive)]
+)
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_proof_breaks_or_the_machine_is_right(name: str, seeds: int) -> None:
     machine = MACHINES[name]
