@@ -136,7 +136,7 @@ show.figure(
 #
 # The last sentence surprised us. Theorem 1 of the paper on memorization requires independent queries and keys of width
 # $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. At order 2 even the condition on sums can
-# go: {claim:ref}`queries need only differ <memorization/queries-that-differ>` from each other and from 0, and for $n=2$
+# go: {claim:ref}`queries need only differ <memorization/queries-that-differ>` from each other, and for $n=2$ from 0 and
 # from each other's opposites. If the answers are known when the heads are built, {claim:ref}`pairs of heads
 # <memorization/pairs-of-heads>` store more than the rank. With separate contexts, we find the following.
 #

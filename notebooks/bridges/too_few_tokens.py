@@ -12,8 +12,8 @@
 # (Hyper) Self-Attention through the Lens of Interactions.*
 #
 # HyperAttention weighs groups of tokens. Can it learn to weigh groups of three from inputs that have only two tokens?
-# Not completely, because some of what three tokens do together never happens with two. How much is missing can be
-# counted exactly, and for groups in a fixed order we need only count words.
+# In general not completely, because some of what three tokens do together never happens with two. How much is missing
+# can be counted exactly, and for groups in a fixed order we need only count words.
 
 # %%
 from collections import Counter
@@ -81,9 +81,11 @@ show.figure(
 # features span a space whose dimension we call the *rank*. The data determine a layer only if the rank is $\psi_s$. The
 # sum may run over all tuples, or over tuples in the order of the tokens, as in Definition 6.1.
 #
-# For all tuples we use a theorem on symmetry. We draw a *partition* of a number as rows of cells, and
-# $\mathrm{hook}(i,j)$ is one more than the number of cells to the right of cell $j$ in row $i$ and below it. Each
-# partition $\mu$ corresponds to a part $S_\mu$ of the features, which is either reached as a whole or lost as a whole.
+# For all tuples we use a theorem on symmetry. An invertible matrix that maps all tokens also maps the features, and
+# their space is a sum of smallest parts that all such maps keep. Each part $S_\mu$ belongs to a *partition* $\mu$, a
+# way to write a number as a sum, and is either reached as a whole or lost as a whole. We draw a partition as rows of
+# cells. In the formula for the part's dimension, $\mathrm{hook}(i,j)$ is one more than the number of cells to the right
+# of cell $j$ in row $i$ and below it.
 #
 # <!-- claim bridges/bridge-7-1 -->
 # <blockquote>
@@ -125,23 +127,24 @@ show.figure(
 # $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of the space
 # of all $F$ minus that of the space of those which are 0 on all inputs of $n$ tokens. The latter space is invariant
 # when one invertible matrix maps all tokens. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all $S_{2\lambda}V$,
-# $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ is the sum of all $S_\mu V$ with $\mu$ one cell
-# larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part and determines $\lambda$. Therefore no part
-# occurs twice, and the forms that are 0 are a sum of some of the parts.
+# $\lambda$ a partition of $m$, each once (Thrall), and $V \otimes S_{2\lambda}V$ is the sum of all $S_\mu V$ with $\mu$
+# one cell larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part and determines $\lambda$. Therefore no
+# part occurs twice, and the forms that are 0 are a sum of some of the parts.
 #
 # *More than $n$ parts.* Polynomials of $n$ vectors hold no $S_\mu$ with more than $n$ parts (Cauchy). Therefore these
 # forms are 0. The simplest are the minors of size $s$ of $s-1$ columns of $G$ and the query, for $n < s \le d$: $G$ has
 # a smaller rank, and the query lies in the space of its columns.
 #
-# *At most $n$ parts, $k$ of them.* For $k > d$ the dimension is 0. Otherwise we restrict to $k$ tokens in
-# $\mathbb R^k$, the other tokens and entries being 0: $S_\mu(\mathbb R^k) \ne 0$ is a part of $S_\mu(\mathbb R^d)$. We
-# may therefore let $n = d = k$, and let $F$ be 0 on all inputs. Each positive definite $G$ occurs together with each
-# $q$ for which $q^\top G^{-1}q = 1$: complete $u = G^{-1/2}q$ to an orthonormal basis, and let the tokens be $G^{1/2}$
-# times its vectors. $F$ is linear in $q$, so it is 0 for all multiples of these $q$, which are all $q$; and it is 0 on
-# an open set of $G$. So $F = 0$.
+# *At most $n$ parts, $k$ of them.* For $k > d$ the dimension is 0. Otherwise we restrict to $k$ tokens in $\mathbb
+# R^k$, the other tokens and entries being 0. This maps the forms of $S_\mu(\mathbb R^d)$ onto those of $S_\mu(\mathbb
+# R^k) \ne 0$, so that it is enough to show that none but 0 is 0 on all inputs there. We may therefore let $n = d = k$,
+# and let $F$ be 0 on all inputs. Each positive definite $G$ occurs together with each $q$ for which $q^\top G^{-1}q =
+# 1$: complete $u = G^{-1/2}q$ to an orthonormal basis, and let the tokens be $G^{1/2}$ times its vectors. $F$ is linear
+# in $q$, so it is 0 for all multiples of these $q$, which are all $q$; and it is 0 on an open set of $G$. So $F = 0$.
 #
-# *All of it.* For each $k \le s$ there is a $\mu$ with $k$ parts, $(2(s-k)+2, 2, \dots, 2, 1)$, and for $k = 1$ it is
-# $(2s-1)$. Therefore something is lost if and only if some $k$ with $n < k \le d$ is at most $s$. $\square$
+# *All of it.* A $\lambda$ has at most $s-1$ parts, so $\mu$ has at most $s$. For each $k \le s$ there is a $\mu$ with
+# $k$ parts, $(2(s-k)+2, 2, \dots, 2, 1)$, and for $k = 1$ it is $(2s-1)$. Therefore something is lost if and only if
+# some $k$ with $n < k \le d$ is at most $s$. $\square$
 #
 # </details>
 #
@@ -170,16 +173,16 @@ show.figure(
 # *They are independent modulo $K_m$.* Let $f=\sum_wc_wf_w\in K_m$, over words with $m-1$ descents, and fix a $T$ with
 # $|T|=m-1$. Let $u$ change only at the joints in $T$, so that it has *blocks* of equal vectors $x_1,\dots,x_m$. There
 # $f=0$, and $f_w=0$ for all words of other sets, as each of these has a joint outside $T$. For a word of $T$ let $M_w$
-# be the monomial with each letter as an entry of its block's vector. A word does not descend inside a block, so that
-# $M_w$ determines $w$. Give a monomial the weight $\sum_k(m-k)\cdot(\text{sum of the letters of }x_k)$. Every other
-# monomial of $f_w$ moves, at some joints, $e$ to the next block and the smaller $b$ back, which lowers the weight.
-# Among the $w$ of $T$ with $c_w\ne0$ take one with the largest weight of $M_w$. No other $f_{w'}$ contains $M_w$. So
-# $f\ne0$ there unless all $c_w=0$.
+# be the monomial with each letter as an entry of its block's vector; $f_w$ contains it with the factor 1. A word does
+# not descend inside a block, so that $M_w$ determines $w$. Give a monomial the weight $\sum_k(m-k)\cdot(\text{sum of
+# the letters of }x_k)$. Every other monomial of $f_w$ moves, at some joints, $e$ to the next block and the smaller $b$
+# back, which lowers the weight. Among the $w$ of $T$ with $c_w\ne0$ take one with the largest weight of $M_w$. No other
+# $f_{w'}$ contains $M_w$. So $f\ne0$ there unless all $c_w=0$.
 #
 # *No more than these.* So $\dim K_{m-1}-\dim K_m$ is at least the number of words with $m-1$ descents. Over all $m\le
-# s$ these numbers add up to $d\,D^{s-1}$, the number of words, and the differences to $\dim K_0$, which is the same
-# number. Hence all are equal. For $d\ge2$ the word $ab\cdot ab\cdots ab\cdot a$ has $s-1$ descents, so that $n<s$
-# tokens lose it. $\square$
+# s$ these numbers add up to $d\,D^{s-1}$, the number of words, and the differences to $\dim K_0-\dim K_s=\dim K_0$,
+# which is the same number. Hence all are equal. For $d\ge2$ the word $ab\cdot ab\cdots ab\cdot a$ has $s-1$ descents,
+# so that $n<s$ tokens lose it. $\square$
 #
 # </details>
 #
@@ -325,7 +328,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - With fewer tokens than a group has members, some of HyperAttention's weights never act, and no data can teach them.
+# - With fewer than $s$ tokens, some combinations of HyperAttention's weights never act, and no data can teach them.
+#   Over all tuples this needs fewer than $d$ tokens as well.
 # - Over tuples in order, each further token adds the words with one more descent.
 # - Over all tuples, each further token adds the partitions with one more part. With $d$ tokens or more nothing is lost,
 #   even if the order is larger.
@@ -345,7 +349,8 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    At $d=3$ nothing is lost with three tokens or more, so the last two of four ranks are $\psi_5=378$. With one token
-#    the rank is $\binom{11}{2}=55$, from the partition $(9)$.
+#    the rank is $\binom{11}{2}=55$, from the partition $(9)$. With two tokens $(8,1)$, $(7,2)$, $(6,3)$ and $(5,4)$ are
+#    reached as well, and the rank is $55+80+81+64+35=315$.
 #
 #    </details>
 #

@@ -10,7 +10,7 @@
 # # Lemma 4.1 · How few samples determine one head
 # *Beyond the paper: its certificate of identifiability, Section 4, for models with a single head.*
 #
-# The certificate of Lemma 4.1 works for any number of heads, and it asks for many samples: with tokens of eight entries
+# The certificate of Lemma 4.1 works for any number of heads, and it needs many samples: with tokens of eight entries
 # it needs at least 288. If we know that the labels come from a single head, and we also train a single head, how many
 # samples do we really need? Sixteen.
 
@@ -31,7 +31,7 @@ from bookpress.claims import schematic
 # ## A tiny example
 # A table with three rows and three columns has nine numbers. If it can be any table, we have to see all nine to know
 # it. Now suppose that it is a multiplication table, whose rows and columns have lost their labels. Then we need only
-# five numbers, for example those of the first row and the first column:
+# five numbers, for example those of the first row and the first column, if their corner is not 0:
 #
 # | | | |
 # | --- | --- | --- |
@@ -70,7 +70,7 @@ show.figure(
 #
 # **Beyond Lemma 4.1 (How few samples determine one head)** *Section 4*
 #
-# Let $d\ge2$, let inputs have $n\ge d+1$ tokens, and let the labels come from one head with invertible $V$ and $Q$. For
+# Let $d\ge2$, let inputs have $n\ge d$ tokens, and let the labels come from one head with invertible $V$ and $Q$. For
 # almost every choice of $N\ge2d$ inputs, no other function of one head gives these labels, even with complex weights.
 # On any $N\le2d-1$ inputs, for almost every such head, other functions of one head arbitrarily near to it give the same
 # labels.
@@ -91,29 +91,33 @@ show.figure(
 #
 # <details><summary>Proof that 2d samples are enough, and 2d − 1 are not</summary>
 #
-# *Enough.* Consider inputs whose first $n-1\ge d$ tokens span $\mathbb C^d$ and whose last is not 0; almost all are of
-# this kind. There the map from the input to $(G,z)$ is a submersion onto the symmetric matrices times the vectors: if
-# the rows of $Y$ are the first tokens, $Y^\top\,\delta Y+\delta Y^\top Y$ takes every symmetric value. So a set of
-# pairs $(G,z)$ of codimension $c$ comes from a set of inputs of codimension $c$. Let $(V',Q')$ be another head, with
-# $V'=VW$, and write $a=Qz\ne0$ and $b=Q'z$. The two outputs agree if and only if $Ga=WGb$. For fixed $z$ this is linear
-# in $G$.
+# *Enough.* Consider inputs of rank $d$ whose last token is not 0; almost all are of this kind. Let a set of pairs
+# $(G,z)$ have codimension $c$, and contain with $(G,z)$ all $(G,tz)$, $t\ne0$. Then the inputs $X$ with such a pair
+# have codimension $c$ too. Let the rows of $X$ be the tokens, so that $G=X^\top X$. If $n>d$ and the first $n-1$ tokens
+# have rank $d$, the map $X\mapsto(G,z)$ is a submersion: $\delta X=AX$ with symmetric $A$ on these rows takes every
+# symmetric $\delta G$, and $\delta z$ is free. If $n=d$ and $X$ is invertible, $(X,t)\mapsto(G,tz)$ is one: symmetric
+# $A$ gives every $\delta G$, and skew $A$ together with $\delta t$ every $\delta z$ at the same $G$. Let $(V',Q')$ be
+# another head, with $V'=VW$, and write $a=Qz\ne0$ and $b=Q'z$. The two outputs agree if and only if $Ga=WGb$, a
+# condition of this kind. For fixed $z$ it is linear in $G$.
 #
 # 1. Let $a$ and $b$ be independent. Then $(Ga,Gb)$ takes all values $(x,y)$ with $b\cdot x=a\cdot y$. A vector $e\ne0$
 #    has $e\cdot(x-Wy)=0$ for all of them if and only if $(e,-W^\top e)$ is a multiple of $(b,-a)$. So there are $d$
 #    equations for $G$, or $d-1$ if $W^\top b=a$.
 # 2. Let $b=\kappa a$. Then $Ga-WGb=(I-\kappa W)\,Ga$, where $Ga$ takes all values: $\mathrm{rank}(I-\kappa W)$
-#    equations.
+#    equations. Only the eigenvalues $\kappa$ of $Q^{-1}Q'$ occur, at most $d$ of them.
 #
 # Let $c$ be the codimension of the inputs on which the two heads agree. With the condition on $z$ that each case needs,
 # it is at least the smallest of three numbers: $d$; in case 1 with $W^\top b=a$, that is $(W^\top Q'-Q)z=0$, it is
 # $d-1+\mathrm{rank}(W^\top Q'-Q)$; in case 2, where $(Q'-\kappa Q)z=0$, it is $\mathrm{rank}(I-\kappa
 # W)+\mathrm{rank}(Q'-\kappa Q)$, for some $\kappa$. For $\kappa=0$ the last number is at least $d$.
 #
-# The $N$ inputs are *bad* if another function agrees on all of them. The functions of a kind with codimension $c$ and
-# $m$ free numbers make a set of bad inputs of codimension at least $Nc-m$. With $N\ge2d$ this is positive for all
-# kinds:
+# The $N$ inputs are *bad* if another function agrees on all of them. If an input has $D$ entries, the functions of a
+# kind with codimension $c$ and $m$ free numbers, together with $N$ inputs on which they agree, form a set of at most
+# $m+N(D-c)$ dimensions. The bad inputs are its projection, of codimension at least $Nc-m$. With $N\ge2d$ this is
+# positive for all kinds:
 #
-# - $c\ge d$: $m\le2d^2-1$ and $Nc\ge2d^2$. (If $V'=0$ or $Q'=0$, the function is 0, and $c=d$.)
+# - $c\ge d$ (the first number, and the second where $W^\top Q'\ne Q$): $m\le2d^2-1$ and $Nc\ge2d^2$. (If $V'=0$ or
+#   $Q'=0$, the function is 0, and $c=d$.)
 # - $W^\top Q'=Q$ and $c\ge d-1$: $W$ determines $Q'$, and a factor of $W$ changes no function. So $m=d^2-1$, and
 #   $Nc\ge2d(d-1)>d^2-1$ for $d\ge2$.
 # - $c=r+f$ with $r=\mathrm{rank}(I-\kappa W)$ and $f=\mathrm{rank}(Q'-\kappa Q)$, $\kappa\ne0$. Multiply $W$ by
@@ -151,7 +155,7 @@ source = generator(seed)
 def derivative(width, samples):
     """The derivative of the outputs on so many inputs, a row each, with respect to V and Q, in whole numbers."""
     values, queries = torch.randint(-99, 100, (2, width, width), generator=source)
-    inputs = torch.randint(-99, 100, (samples, width + 1, width), generator=source)
+    inputs = torch.randint(-99, 100, (samples, width, width), generator=source)
     moment, last = inputs.mT @ inputs, inputs[:, -1]
     seen = torch.einsum("ijk,ik->ij", moment, last @ queries.mT)
     by_values = torch.einsum("ab,ij->iabj", torch.eye(width, dtype=torch.int64), seen)
@@ -179,7 +183,7 @@ def zero_loss(width, samples):
     """Relative distances of the coefficients to the teacher's, of fits without loss: from anywhere, from near it."""
     teacher = random_heads(1, width, source)
     true = coefficients(teacher)
-    features = certificate_features(normal(samples, width + 1, width, seed=source))
+    features = certificate_features(normal(samples, width, width, seed=source))
     anywhere, moved = (random_heads(1, width, source, models=(starts,)) for _ in range(2))
     near = Heads(teacher.values + 0.2 * moved.values, teacher.queries + 0.2 * moved.queries)
     distances = []
@@ -266,7 +270,7 @@ claim.verdict()
 #    find the teacher?
 #    <details><summary>Solution</summary>
 #
-#    It tries 9 and 10. At 10 all of them do, but few or none of the fits from random weights reach a loss of zero: most
+#    It tries 9 and 10. At 10 all of them do, but few of the fits from random weights reach a loss of zero: most
 #    end in a local minimum. That only one function fits does not make it easy to find.
 #
 #    </details>

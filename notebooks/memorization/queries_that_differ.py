@@ -12,8 +12,8 @@
 #
 # Theorem 1 requires queries that point in many directions, and keys that are as wide as the context is long. Are both
 # conditions needed? If all examples share one context of independent tokens, neither is. The queries may all be on one
-# line, and keys of width one are enough, as long as no two queries are equal. Opposite queries do harm only in contexts
-# of two tokens.
+# line, and keys of width one are enough, as long as no two queries are equal. Only in contexts of two tokens do
+# opposite queries do harm as well.
 
 # %%
 from itertools import combinations
@@ -86,18 +86,18 @@ show.figure(
 # **Beyond Assumption 1 (Queries need only differ, and keys of width one are enough)** *Section 4, Assumption 1 and
 # Theorem 1*
 #
-# Let all examples share one context of $n\ge2$ linearly independent tokens, and let no query be 0, no two queries be
-# equal, and for $n=2$ no two be opposite. Then $\mathrm{rank}\,Z=\min(T,H(n-1)+1)$ for almost all weights, for every
-# $d_h\ge1$. With $d_v,d\ge d_\mathrm{out}$ the layer memorises every $T\le H(n-1)+1$ examples. For $n=2$, the rows of
-# $Z$ of two pairs of opposite queries are dependent.
+# Let all examples share one context of $n$ linearly independent tokens, and let no two queries be equal. For almost all
+# weights, for every $d_h\ge1$, $\mathrm{rank}\,Z=\min(T,H(n-1)+1)$ if $n\ge3$. If $n=2$, then
+# $\mathrm{rank}\,Z=\min(H+1,T-\max(0,p-1))$, where $p$ is the number of pairs of opposite queries, and a query 0 counts
+# as a pair. With $d_v,d\ge d_\mathrm{out}$ the layer memorises $T$ examples if the rank is $T$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # {claim:ref}`Bridge 3.2 <bridges/bridge-3-2>` gives the same rank for queries of which no two subsets have the same
 # sum, which excludes 1, 2 and 3. Theorem 1 promises $H(\min(n,d_h)-1)+1$ examples if every $n$ queries are independent,
-# and Remark 1 promises $H+1$ if only every two are. Here both numbers become $H(n-1)+1$. We do not treat separate
-# contexts.
+# and Remark 1 promises $H+1$ if only every two are, with keys of width two or more. Here both numbers become $H(n-1)+1$
+# for $n\ge3$. We do not treat separate contexts.
 #
 # ## Why it is true
 # With keys of width one, a head maps query $t$ to a number $s_t$, multiplies it by a vector $u$ that we may choose, and
@@ -106,29 +106,35 @@ show.figure(
 # weights is a sum of exponentials, one of which vanishes more slowly than all others. So the determinant is not 0.
 #
 # For both signs we pull the entries of $u$ apart into two groups. Positive $s_t$ then see only the upper group, and
-# negative ones only the lower. What remains is how much weight leaks from one group into the other. For $s$ and $-s$
-# the two leaks balance if each group is a single token, which is the case $n=2$. A group of two tokens or more spoils
-# the balance.
+# negative ones only the lower. All else depends on the weight that leaks from one group into the other. For $s$ and
+# $-s$ the two leaks balance if each group is a single token, which is the case $n=2$. A group of two tokens or more
+# spoils the balance.
 #
 # <details><summary>Proof for queries that differ</summary>
 #
-# *Reduction.* The rank of $Z$ is at most $H(n-1)+1$ (Proposition 2). It is the rank of the matrix $\Theta$ of all
-# softmax weights, since $Z=\Theta\,\mathrm{diag}(E,\dots,E)$ and the rows of $E$ are independent. We may add further
-# queries or leave some out, and assume $T=H(n-1)+1$. The full rank is reached for almost all weights if it is for some,
-# because minors are analytic. Let each head have width one, $W_K=k_h$ and $W_Q=q$, with the same $q$ for all. The
-# logits are $s_tu_h$ with $s_t=q\cdot e^{(t)}$ and $u_h=Ek_h$, which is any vector of $\mathbb R^n$. Choose $q$ outside
-# the finitely many hyperplanes $q\cdot e^{(t)}=0$ and $q\cdot(e^{(t)}-e^{(t')})=0$, and for $n=2$ also
-# $q\cdot(e^{(t)}+e^{(t')})=0$. Then no $s_t$ is 0 and all differ, for $n=2$ all $|s_t|$. Write
-# $\theta_i(u)\in\mathbb R^T$ for the weights of token $i$.
+# *Reduction.* The rank of $Z$ is at most $H(n-1)+1$ (Proposition 2). It is the rank of the matrix of all softmax
+# weights, since $Z$ is this matrix times $\mathrm{diag}(E,\dots,E)$ and the rows of $E$ are independent. A rank is
+# reached for almost all weights if it is for some, because minors are analytic. Let each head have width one (or more
+# columns, of zeros), $W_K=k_h$ and $W_Q=q$, with the same $q$ for all. The logits are $s_tu_h$ with $s_t=q\cdot
+# e^{(t)}$ and $u_h=Ek_h$, which is any vector of $\mathbb R^n$. For almost every $q$ all $s_t$ differ, and $s_t=0$ or
+# $s_t=-s_{t'}$ only where the queries are 0 or opposite. Write $\theta_i(u)\in\mathbb R^T$ for the weights of token
+# $i$.
 #
-# *Lemma.* Let $A\subset\mathbb R^T$ be a subspace of codimension at least $n-1$ that contains the constant vector
-# $\mathbf 1$. For almost all $u$, the vectors $\theta_2(u),\dots,\theta_n(u)$ are independent modulo $A$.
+# *Two tokens.* With $x=u_1-u_2$ a weight is $\frac12+\frac12\tanh(s_tx/2)$. So all heads span $\mathbf 1$ and the
+# vectors $(\tanh(s_tx_h/2))_t$. These take opposite values at opposite queries, and 0 at 0, so that they lie in a space
+# of $T-p$ dimensions, and span it with enough heads, since $\tanh(|s|x/2)$ are independent functions of $x$ for
+# different $|s|>0$. If $p\ge1$, this space does not contain $\mathbf 1$, and the rank is $1+\min(H,T-p)$. If $p=0$, it
+# is $\mathbb R^T$, and the rank is $\min(H+1,T)$.
+#
+# Let $n\ge3$. We may add further queries or leave some out, and assume $T=H(n-1)+1$.
+#
+# *Lemma.* Let no $s_t$ be 0, and let $A\subset\mathbb R^T$ be a subspace of codimension at least $n-1$ that contains
+# the constant vector $\mathbf 1$. For almost all $u$, the vectors $\theta_2(u),\dots,\theta_n(u)$ are independent
+# modulo $A$.
 #
 # By the lemma each head adds $n-1$ dimensions to the span of $\mathbf 1=\sum_i\theta_i$ and of the heads before it, up
 # to $1+H(n-1)=T$. To prove it, let the rows of $C$ be $n-1$ independent vectors orthogonal to $A$, with columns $C_t$,
-# so that $C\mathbf 1=0$. We show that $G(u)=\det(C\theta_2,\dots,C\theta_n)$ is not 0 for all $u$. For $n=2$ it is
-# $\sum_tC_t\,\sigma(s_tx)$ with $x=u_2-u_1$. For $x\to\infty$ these functions approach 0 or 1 at the different rates
-# $e^{-|s_t|x}$, so that the sum is 0 for all $x$ only if $C=0$. Let $n\ge3$.
+# so that $C\mathbf 1=0$. We show that $G(u)=\det(C\theta_2,\dots,C\theta_n)$ is not 0 for all $u$.
 #
 # *One sign.* If all $s_t>0$, the lemma holds for every $n\ge1$, even without $\mathbf 1\in A$. $G$ is
 # $\sum_R\det C_R\,\varphi_R$ over the sets $R$ of $n-1$ rows, where $\varphi_R$ is the minor of
@@ -139,39 +145,53 @@ show.figure(
 # $g_{k-1}-g_k$ the next larger one each time. Different $R$ therefore have different $\ell_R$, and for almost all $x$ a
 # single $R$ with $\det C_R\ne0$ has the smallest. If all $s_t<0$, take $-u$.
 #
-# *Two groups.* Let $P$ and $N$ be the rows with $s_t>0$ and $s_t<0$, $V_P$ and $V_N$ the spans of their columns, so
-# that $V_P+V_N=\mathbb R^{n-1}$, and $c_0=C\mathbf 1_P=-C\mathbf 1_N$. Split the tokens into an upper group of $a+1$
-# and a lower one of $b+1$, with $a+b=n-2$, and add $\lambda\to\infty$ to the upper entries of $u$. On $P$ the weights
-# tend to the softmax of the upper tokens alone, on $N$ to that of the lower ones. Leave out one token of each group.
-# The others have the limits $\theta^P_1,\dots,\theta^P_a$ and $\theta^N_1,\dots,\theta^N_b$, and with the sum $\Theta$
-# of all upper weights $G=\pm\det(C\Theta,\dots)$, where $C\Theta\to c_0$.
+# *Two groups.* Let $P$ and $N$ be the rows with $s_t>0$ and $s_t<0$, neither of them empty, $V_P$ and $V_N$ the spans
+# of their columns, so that $V_P+V_N=\mathbb R^{n-1}$, and $c_0=C\mathbf 1_P=-C\mathbf 1_N$. Split the tokens into an
+# upper group of $a+1$ and a lower one of $b+1$, with $a+b=n-2$, and add $\lambda$ to the upper entries of $u$. We
+# choose the lower entries first, then the upper ones, then $\lambda\to\infty$. On $P$ the weights tend to the softmax
+# of the upper tokens alone, on $N$ to that of the lower ones. Leave out the first token of each group. The others have
+# the limits $\theta^P_1,\dots,\theta^P_a$ and $\theta^N_1,\dots,\theta^N_b$, and with the sum $\Theta$ of all upper
+# weights $G=\pm\det(C\Theta,\dots)$, where $C\Theta\to c_0$.
 #
-# *Choice of the groups.* Given $v\ne0$, let $a$ be the dimension of $V_P$ modulo $v$. The case of one sign, for $N$
-# modulo $V_P+\mathbb Rv$ and then for $P$ modulo $v$, says that for almost all $u$ the vectors $v$, $C\theta^P_i$ and
-# $C\theta^N_j$ are independent. If $c_0\ne0$, take $v=c_0$: then $G\ne0$ for large $\lambda$.
+# *Choice of the groups.* Given $v\ne0$, let $a$ be the dimension of $V_P$ modulo $v$. The columns of $N$ span the
+# quotient by $V_P+\mathbb Rv$, of dimension $b$. The case of one sign, for $N$ in this quotient and then for $P$ modulo
+# $v$, says that for almost all $u$ the vectors $v$, $C\theta^P_i$ and $C\theta^N_j$ are independent. If $c_0\ne0$, take
+# $v=c_0$: then $G\ne0$ for large $\lambda$.
 #
 # *The leak.* Let $c_0=0$. Let $\delta$ be the smallest $|s_t|$ with $C_t\ne0$, and $C_\pm$ the columns of $\pm\delta$,
-# or 0 where there is none. With $A(s)=\sum e^{su_i}$ over the upper group and $B(s)$ over the lower,
+# or 0 where there is none. With $f(s)=\sum e^{su_i}$ over the upper group and $g(s)$ over the lower,
 #
-# $$e^{\lambda\delta}\,C\Theta\to c=-\frac{B(\delta)}{A(\delta)}\,C_++\frac{A(-\delta)}{B(-\delta)}\,C_- ,$$
+# $$e^{\lambda\delta}\,C\Theta\to c=-\frac{g(\delta)}{f(\delta)}\,C_++\frac{f(-\delta)}{g(-\delta)}\,C_- ,$$
 #
 # and $e^{\lambda\delta}G\to\pm\det(c,C\theta^P_1,\dots,C\theta^N_b)$. If $C_+$ and $C_-$ are multiples of one $v\ne0$,
-# choose the groups for $v$. The factor of $v$ in $c$ is not 0 for all $u$: otherwise the quotient of
-# $A(\delta)A(-\delta)$ and $B(\delta)B(-\delta)$ would be constant, but in a group of two tokens or more such a product
-# is not.
+# choose the groups for $v$. The factor of $v$ in $c$ is not 0 for all $u$. This is clear if $C_+$ or $C_-$ is 0.
+# Otherwise the quotient of $f(\delta)f(-\delta)$ and $g(\delta)g(-\delta)$ would be constant, but one group has two
+# tokens or more, as $n\ge3$, and for it such a product is not.
 #
 # If $C_+$ and $C_-$ are independent, let $W$ be their span, $a-1$ the dimension of $V_P$ modulo $W$, and $b=n-2-a$. For
 # almost all lower $u$ the $C\theta^N_j$ are independent modulo $V_P+W$. Fix such a $u$, and let
 # $X_\pm=\det(C_\pm,C\theta^P_1,\dots,C\theta^N_b)$. In the upper group let $u=\mu x$ with $x_1>\dots>x_{a+1}$ and
-# $\mu\to\infty$. Both are sums over sets $R$ of $a$ rows of $P$, as in the case of one sign, $X_+$ without the row
-# $\delta$. In $X_-$ some $R$ with this row has a coefficient that is not 0: $C_-$, $C_+$ and the $C\theta^N_j$ are
-# independent, and columns of $P$ complete them to a basis. Let the last gap, $y=x_a-x_{a+1}$, be much larger than the
-# other gaps. The terms of these $R$ decay like $e^{-\mu\delta y}$ in it, all other terms of $X_-$ faster, and
-# $X_+/(A(\delta)A(-\delta))$ at least like $e^{-2\mu\delta y}$. So $\det(c,\dots)$ is not 0 for large $\mu$. $\square$
+# $\mu\to\infty$, where $x_1$ is the token left out. Both are sums over sets $R$ of $a$ rows of $P$, as in the case of
+# one sign, $X_+$ without the row $\delta$. In $X_-$ some $R$ with this row has a coefficient that is not 0: $C_-$,
+# $C_+$ and the $C\theta^N_j$ are independent, and columns of $P$ complete them to a basis. Let the last gap,
+# $y=x_a-x_{a+1}$, be much larger than the other gaps. The terms of these $R$ decay like $e^{-\mu\delta y}$ in it, all
+# other terms of $X_-$ faster, and $X_+/(f(\delta)f(-\delta))$ at least like $e^{-2\mu\delta y}$. So $\det(c,\dots)$ is
+# not 0 for large $\mu$. $\square$
+#
+# *A query 0.* Let row 0 have $s_0=0$; its weights are all $\frac1n$. Choose the first $H-1$ heads by the lemma on the
+# other rows, beginning with the span of $\mathbf 1$ and $\mathbf 1_P$ there. Before the last of them its codimension is
+# $2(n-1)-2\ge n-1$. Hence on the other rows $\mathbf 1_P$ is not in the span of $\mathbf 1$ and these heads, if $P$ and
+# $N$ are not empty. Let $A\subset\mathbb R^T$ be that span, of codimension $n-1$, and $C$ as before, with kernel $A$.
+# If $C_0=0$, the lemma on the other rows gives the last head. Otherwise $c_P=C\mathbf 1_P$ is not a multiple $\kappa
+# C_0$, since $\mathbf 1_P-\kappa\,e_0$ would be in $A$. Take three groups: $a+1$ tokens raised by $\lambda$, one token,
+# and $b+1$ tokens lowered by $\lambda$, with $a+b=n-3$. The single token's weights tend to 0 on $P$ and $N$, so that
+# $G\to\pm\frac1n\det(C_0,c_P,C\theta^P_1,\dots,C\theta^N_b)$. With $W$ the span of $C_0$ and $c_P$ and $a$ the
+# dimension of $V_P$ modulo $W$, the case of one sign, for $N$ modulo $V_P+W$ and for $P$ modulo $W$, says that this is
+# not 0. If $N$ is empty, let $u_n\to-\infty$: then $C\theta_n\to\frac1nC_0$, and the case of one sign, for $n-1$ tokens
+# modulo $C_0$, gives $G\ne0$. If $P$ is empty, take $-u$.
 #
 # *Labels.* If the rows of $Z$ are independent, the read-out meets any labels (Step 2 of the proof of Theorem 1).
-# *Opposite queries.* For $n=2$ and $e'=-e$, every head has $\theta_1(e)+\theta_1(e')=1$. The rows of two such pairs,
-# with a column of ones, satisfy row + row = row + row. $\square$
+# $\square$
 #
 # </details>
 #
@@ -190,14 +210,14 @@ source = generator(seed)
 
 
 def queries_of(kind, count, width):
-    """Different queries of both signs: on a line, in a plane, or each with its opposite."""
+    """Different queries of both signs: on a line, in a plane, or 0 and each with its opposite."""
     steps = torch.arange(1, count + 1)
     line = integer_vectors(1, width, source, 9)
     if kind == "on a line":
         return steps[:, None] * (-1) ** steps[:, None] * line
     if kind == "in a plane":
         return steps[:, None] * line + (steps[:, None] ** 2 % 7 - 3) * line.roll(1)
-    return ((steps + 1) // 2)[:, None] * (-1) ** steps[:, None] * line
+    return (steps // 2)[:, None] * (-1) ** steps[:, None] * line
 
 
 def rank_of(kind, heads, tokens):
@@ -210,6 +230,15 @@ def rank_of(kind, heads, tokens):
 # %%
 sizes = [(heads, 2), (heads, 3), (heads, 4), (heads, 6), (2, 8), (8, 3)]
 KINDS = ("on a line", "in a plane", "with opposites")
+
+
+def predicted(H, n, kind):
+    """The rank of the statement for as many queries as H(n - 1) + 1."""
+    count = capacity(H, n, n)
+    pairs = (count + 1) // 2 if kind == "with opposites" else 0  # with 0, the last one may be alone
+    return min(count, count - max(0, pairs - 1)) if n == 2 else count
+
+
 ranks = {(H, n, kind): rank_of(kind, H, n) for H, n in sizes for kind in KINDS}
 show.table(
     ["H", "n", "H(n − 1) + 1", *KINDS, "Theorem 1 at width 1"],
@@ -222,7 +251,7 @@ show.table(
 
 # %% [markdown]
 # On a line and in a plane, the ranks reach $H(n-1)+1$, for which Theorem 1 needs wide keys and independent queries.
-# Opposite queries lower the rank for two tokens only.
+# Opposite queries and 0 lower the rank for two tokens only.
 #
 # ## How we checked
 # As controls, we repeat queries, and use opposite queries with two tokens. We also fit random labels in floating point.
@@ -316,15 +345,16 @@ print(f"leak: G over its limit, less 1: {limits[0]:.1e}; the limit: {limits[1]:.
 # %%
 claim = Claim("memorization/queries-that-differ")
 for kind in KINDS:
-    mine = [(H, n) for H, n in sizes if n > 2 or kind in KINDS[:2]]
-    missing = {f"H = {H}, n = {n}": capacity(H, n, n) - ranks[H, n, kind] for H, n in mine}
-    claim.equal(f"queries {kind}, width 1: H(n - 1) + 1 less the exact rank", missing, 0)
+    missing = {f"H = {H}, n = {n}": predicted(H, n, kind) - ranks[H, n, kind] for H, n in sizes}
+    claim.equal(f"queries {kind}, width 1: rank of the statement less the exact rank", missing, 0)
 claim.at_most("seven random labels in a plane, width 1: residual", fitted, 1e-6)
 claim.at_most("35 minors: rate of decay less that of the proof", off, 1e-3, of="proof")
 claim.above("35 minors: smallest difference of two rates", closest, 1e-6, of="proof")
 claim.at_most("leak between two groups: G over its limit, less 1", abs(limits[0]), 1e-9, of="proof")
 claim.at_least("leak between two groups: the limit", abs(limits[1]), 1e-3, of="proof")
-claim.control.equal("n = 2, opposite queries: rank", ranks[heads, 2, "with opposites"], capacity(heads, 2, 2))
+claim.control.equal(
+    "n = 2, opposite queries: rank, as of three tokens", ranks[heads, 2, "with opposites"], capacity(heads, 2, 2)
+)
 claim.control.equal("every query twice: rank", rank_repeated, capacity(H, n, n))
 claim.verdict()
 
@@ -356,7 +386,7 @@ show.table(
 # columns of $Z$.
 #
 # ## What to remember
-# - For one shared context of three independent tokens or more, it is enough that no query is zero and no two are equal.
+# - For one shared context of three independent tokens or more, it is enough that no two queries are equal.
 # - Keys of width one already let each head memorise $n-1$ examples.
 # - Opposite queries are special for two tokens only, where $\sigma(-s)=1-\sigma(s)$.
 #
@@ -370,12 +400,12 @@ show.table(
 #    row. The query 0 is its own opposite.
 #
 #    </details>
-# 2. *Predict, then run.* Set `heads = 8`. Which rank do the opposite queries have for $n=2$? For the queries on a line,
-#    it is 9.
+# 2. *Predict, then run.* Set `heads = 8`. Which rank do the queries with opposites have for $n=2$? For the queries on
+#    a line, it is 9.
 #    <details><summary>Solution</summary>
 #
-# It is 6. There are nine queries, $\pm1,\dots,\pm4$ and $-5$. The row of $-s$ is a fixed vector minus the row of $s$.
-# Hence this vector and the five rows of $1,\dots,4$ and $-5$ span all nine.
+#    It is 5. The nine queries $0,\pm1,\dots,\pm4$ are five pairs, since 0 counts as one. The rank is
+#    $\min(8+1,\,9-(5-1))$.
 #
 #    </details>
 #

@@ -23,10 +23,10 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The rank of $Z$ can be much larger. With one shared context, random heads still reach rank
-# $\min(T,H(n-1)+1)$ if no query is 0 and no two are equal, even on one line (see Beyond Assumption 1). Opposite queries
-# give less for $n=2$ only. With eight heads, ten generic queries on a line then give rank 9, but five pairs $\pm s$
-# give only 6, because the softmax weights of $-s$ are those of $s$ in the opposite order.
+# **Beyond the paper.** The rank of $Z$ can be much larger. With one shared context of $n\ge3$ tokens, random heads
+# still reach rank $\min(T,H(n-1)+1)$ if no two queries are equal, even on one line (see Beyond Assumption 1). Opposite
+# queries give less for $n=2$ only. With eight heads, ten generic queries on a line then give rank 9, but five pairs
+# $\pm s$ give only 6, because the softmax weights of $-s$ are those of $s$ in the opposite order.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -79,8 +79,8 @@
 #
 # **Beyond the paper.** The paper excludes any gain, and with separate contexts the additional directions are a gain.
 # Theorem 1 does not imply the sentence, because it is a lower bound. For $d_h<n$, this bound is not tight: with a
-# shared context and $d_h=1$, the rank of $Z$ is already $H(n-1)+1$ for almost all weights, if $n\ge3$, no query is 0
-# and no two are equal (see Beyond Assumption 1).
+# shared context and $d_h=1$, the rank of $Z$ is already $H(n-1)+1$ for almost all weights, if $n\ge3$ and no two
+# queries are equal (see Beyond Assumption 1).
 #
 # </blockquote>
 # <!-- /claim -->

@@ -1,4 +1,4 @@
-"""The rank of HyperAttention's features on inputs of few tokens (Bridges 5.3 and 5.5).
+"""The rank of HyperAttention's features on inputs of few tokens (Bridge 7).
 
 Over all tuples the features span a representation of the invertible matrices of width d in which no irreducible part
 comes twice. Each part has a shape, a partition; what ``n`` tokens reach are the parts whose shape has at most ``n``
