@@ -88,7 +88,7 @@ def queens(columns: list[int]) -> list[int]:
             left -= 1
             right += 1
             taken = columns[other]
-            if taken == column or taken == left or taken == right:
+            if column == taken or left == taken or right == taken:
                 break
             other -= 1
         if other < 0:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import attention_theory as at
-from attention_theory.looped_transformers.compiler.expressions import CompileError
+from attention_theory.looped_transformers.compiler.names import CompileError
 from attention_theory.looped_transformers.compiler.program import NotEnded, Target
 from attention_theory.validation import ParameterError
 
