@@ -177,6 +177,8 @@ class Expressions(Names, ABC):
         if not isinstance(node.func, ast.Name) or node.keywords:
             refuse(node, "a call names a function and gives its arguments in order")
         name = node.func.id
+        if name in self.frame.places:
+            refuse(node, f"'{name}' is a variable here, and no function")
         if name == "len" and name not in self.functions and len(node.args) == 1:
             return self._fits(node, len(self.blocks[self._block(node.args[0])]))
         if name not in self.functions:

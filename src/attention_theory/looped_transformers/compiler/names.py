@@ -167,7 +167,8 @@ class Names:
     def _fits(self, node: ast.AST, value: int) -> int:
         half = 1 << (self.bits - 1)
         if not -half <= value < half:
-            refuse(node, f"{value} does not fit in {self.bits} bits, which hold {-half} to {half - 1}")
+            shown = value if abs(value) < 10**20 else "a number of more than 20 digits"
+            refuse(node, f"{shown} does not fit in {self.bits} bits, which hold {-half} to {half - 1}")
         return value
 
     def _literal(self, node: ast.AST) -> int:

@@ -72,6 +72,8 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text)
     except SyntaxError as error:
         raise CompileError(f"line {error.lineno or 1}: {error.msg}") from None
+    except UnicodeEncodeError as error:
+        raise CompileError(f"line {text.count(chr(10), 0, error.start) + 1}: this is no text of Unicode") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise CompileError(f"line 1: the source cannot be read: {str(error) or 'it is nested too deeply'}") from None
 
@@ -96,9 +98,12 @@ class _Reader(Statements):
             raise CompileError("line 1: the source is nested too deeply") from None
 
     def _function(self, node: ast.FunctionDef) -> None:
-        arguments = node.args
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or node.decorator_list:
-            refuse(node, "a function has plain parameters, without defaults, stars or decorators")
+        special = [node.args.posonlyargs, node.args.vararg, node.args.kwonlyargs, node.args.kwarg, node.args.defaults]
+        if any(special) or node.decorator_list:
+            refuse(node, "a function has plain parameters, without defaults, stars, slashes or decorators")
+        names = [parameter.arg for parameter in node.args.args]
+        if twice := [name for name in names if names.count(name) > 1]:
+            refuse(node, f"the parameter '{twice[0]}' is there twice")
         if node.name in self.functions:
             refuse(node, f"the function '{node.name}' is defined twice")
         self.functions[node.name] = node
@@ -107,7 +112,7 @@ class _Reader(Statements):
         """``N = 8`` outside of functions: a constant."""
         for node in statements:
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)]) if name not in self.constants:
+                case ast.Assign(targets=[ast.Name(id=name)]) if name not in (*self.constants, *self.functions):
                     self.constants[name] = self._literal(node.value)
                 case _:
                     refuse(node, "beside functions, only constants such as N = 8 and, last, a call")
@@ -153,6 +158,8 @@ class _Reader(Statements):
 
     def _bind(self, node: ast.AST, name: str, value: int | Sequence[int]) -> None:
         """Give a parameter of the program its place and what it holds."""
+        if not all(isinstance(one, int) for one in (value if isinstance(value, Sequence) else [value])):
+            refuse(node, f"'{name}' is an integer or a list of integers, got {value!r}")
         if isinstance(value, int):
             self.cells[self._place(name)] = self._fits(node, int(value))
         else:
