@@ -253,9 +253,8 @@ def _temporaries() -> Iterator[str]:
         yield f"t_{number}"
 
 
-def _renamed(instruction: Instruction, new: dict[str, str]) -> Instruction:
-    def cell(operand: Operand) -> Any:
-        return new.get(operand, operand) if isinstance(operand, str) else operand
-
-    other = with_operands(instruction, cell)
-    return replace(other, target=cell(other.target)) if isinstance(other, Copy | Compute | Load) else other
+def _renamed(instruction: Instruction, new: dict[Any, str]) -> Instruction:
+    other = with_operands(instruction, lambda operand: new.get(operand, operand))
+    if isinstance(other, Copy | Compute | Load):
+        return replace(other, target=new.get(other.target, other.target))
+    return other
