@@ -70,6 +70,12 @@ def inside(*lines: str) -> str:
         (inside("while a:", "    a = 0", "else:", "    a = 1"), "line 5: a loop has no else"),
         (inside("if a:", "    return 1"), "line 1: 'f' returns a value on some ways and none"),
         ("def f(a=1):\n    return a", "line 1: a function has plain parameters"),
+        ("def f(a, /, b):\n    return b", "line 1: a function has plain parameters"),
+        ("def f(a, a):\n    return a", "line 1: the parameter 'a' is there twice"),
+        ("def f(len, xs):\n    return len(xs)", "line 2: 'len' is a variable here"),
+        ("f = 3\ndef f(a):\n    return a", "line 1: beside functions, only constants"),
+        ("x = 1\ny = 0x" + "f" * 9_000, "line 2: a number of more than 20 digits does not fit"),
+        ("x = 1\ny = '\ud800'", "line 2: this is no text"),
         ("@cache\ndef f(a):\n    return 1", "line 2"),
         ("def f(a):\n    return a\n\ndef f(a):\n    return 1", "line 4: the function 'f' is defined twice"),
         ("def f(a):\n    return a\nf(1, 2)", "line 1: 'f' takes 1 arguments, got 2"),
@@ -82,6 +88,12 @@ def inside(*lines: str) -> str:
 def test_what_is_outside_the_subset_is_refused_with_its_line(source: str, message: str) -> None:
     with pytest.raises(CompileError, match=message.replace("(", r"\(")):
         at.compile(source)
+
+
+@pytest.mark.parametrize("example", [[1.5], ["ab"], [[[1]]], [None]])
+def test_an_example_of_other_values_is_refused(example: Any) -> None:
+    with pytest.raises(CompileError, match="line 1: 'a' is an integer or a list of integers, got"):
+        at.compile("def f(a):\n    return 1", example)
 
 
 def test_a_source_that_grows_too_long_is_refused() -> None:
