@@ -73,7 +73,7 @@ def _parse(text: str) -> ast.Module:
     except SyntaxError as error:
         raise CompileError(f"line {error.lineno or 1}: {error.msg}") from None
     except UnicodeEncodeError as error:
-        raise CompileError(f"line {text.count(chr(10), 0, error.start) + 1}: this is no text of Unicode") from None
+        raise CompileError(f"line {text.count(chr(10), 0, error.start) + 1}: this is no text in UTF-8") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise CompileError(f"line 1: the source cannot be read: {str(error) or 'it is nested too deeply'}") from None
 
