@@ -4,6 +4,7 @@ import ast
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -58,12 +59,14 @@ def run(source: str, name: str, arguments: Sequence[Any], bits: int) -> Ended:
 NAMES, LENGTH = ("a", "b", "c"), 3
 
 
+@cache
 def numbers(bits: int) -> st.SearchStrategy[int]:
     """Integers of so many bits, often those where something can go wrong."""
     half = 1 << (bits - 1)
     return st.one_of(st.sampled_from([-half, 1 - half, -2, -1, 0, 1, 2, half - 1]), st.integers(-half, half - 1))
 
 
+@cache
 def expressions(bits: int, depth: int = 2) -> st.SearchStrategy[str]:
     """Expressions of the variables a, b and c, the list xs and the function ``near``."""
     leaf = st.one_of(
@@ -84,6 +87,7 @@ def expressions(bits: int, depth: int = 2) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def conditions(bits: int, depth: int = 1) -> st.SearchStrategy[str]:
     """Comparisons, chained or not, and what joins them."""
     term, relation = expressions(bits, 0), st.sampled_from(["<", "<=", ">", ">=", "==", "!="])

@@ -226,7 +226,7 @@ cases = {
     "binary search": (examples.binary_search, [sorted(numbers(8)), 40], 8),
     "product of 2 by 2 matrices": (examples.matrix_product, [numbers(4, -5, 5), numbers(4, -5, 5)], 8),
     "Collatz from 12": (examples.collatz, [12], 8),
-    "six queens": (examples.queens, [[0] * 6], 10),
+    "eight queens": (examples.queens, [[0] * 8], 8),
     "Life on 6 by 6": (examples.life, [[0] * 7 + [1, 1, 1] + [0] * 26], 8),
     "an interpreter, running 3 times 2": (examples.tape_machine, [[3, 3, 3, 5, 1, 3, 3, 2, 4, 6, 0], [0, 0, 0]], 8),
 }

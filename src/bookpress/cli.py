@@ -238,15 +238,12 @@ def point(plan: str, number: str) -> None:
 
 
 _OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+Exported = Annotated[str, typer.Argument(help="PAPER/NAME; `book export` lists what there is")]
+File = Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")]
 
 
-@app.command("compile", context_settings=_OPTIONS, help="Compile a Python file into a prompt for a transformer.")
 @app.command(context_settings=_OPTIONS)
-def export(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="PAPER/NAME, or the Python file; `book export` lists what there is")] = "",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
-) -> None:
+def export(context: typer.Context, name: Exported = "", output: File = None) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
     from bookpress.files import write_whole
     from bookpress.site.package import find_exports, make_export
@@ -259,11 +256,16 @@ def export(
     elif output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
     else:
-        if context.info_name == "compile":
-            name, context.args = "looped-transformers/program", ["--source", name, *context.args]
         content = make_export(layout, name, context.args, output.suffix)
         write_whole(output, content)
         console.print(f"wrote {output}: {len(content)} bytes")
+
+
+@app.command("compile", context_settings=_OPTIONS)
+def compile_program(context: typer.Context, source: str, output: File = None) -> None:
+    """Compile a Python file into a prompt for a transformer: an export, with the options that `book export` lists."""
+    context.args += ["--source", source]
+    export(context, "looped-transformers/program", output)
 
 
 @app.command()
@@ -273,8 +275,7 @@ def keep(notebook: NotebookName) -> None:
     record = Record.of(layout, Notebook.find(notebook, layout).name, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
-    kept = layout.full_size_record(notebook)
-    record.write(kept)
+    record.write(kept := layout.full_size_record(notebook))
     console.print(f"kept {kept.relative_to(layout.root)}")
 
 

@@ -175,6 +175,7 @@ def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any) -
     ("source", "options", "code", "words"),
     [
         ("def f(a):\n    return a * a\n", "-o {}/square.json", 0, "wrote"),
+        ("\ufeffdef f(a):\r\n\treturn a * a\r\n", "-o {}/square.json", 0, "wrote"),
         ("def f(a):\n    return a * a\n", "--target fleq --bits 16 -o {}/square.json", 0, "wrote"),
         ("def f(a):\n    return a ** 2\n", "-o {}/square.json", 2, "line 2: 'a ** 2' has another operator"),
         ("def f(a):\n    return a * a\n", "-o {}/square.txt", 2, "is written as .json, got .txt"),

@@ -127,8 +127,10 @@ def test_the_passes_are_those_of_the_dense_layers(tmp_path: Path) -> None:
     assert found["run"]["wrong"] is None
 
 
-def test_runs_end_with_what_python_returns(tmp_path: Path) -> None:
-    names = ["bubble_sort", "binary_search", "matrix_product"]
+@pytest.mark.parametrize(
+    "names", [["bubble_sort", "binary_search", "matrix_product"], pytest.param(["queens"], marks=pytest.mark.slow)]
+)
+def test_runs_end_with_what_python_returns(tmp_path: Path, names: list[str]) -> None:
     cases = [{"source": GIVEN["examples"][name], "example": ARGUMENTS[name], "passes": []} for name in names]
     cases += [{"source": "x = 5\ny = 3 // (x - 5)", "passes": []}]
     *runs, failed = (one["run"] for one in in_node(tmp_path, cases))

@@ -8,6 +8,7 @@ window.instruments.program = (room, given) => {
     gcd: ["the greatest common divisor of two numbers", "48, 36"],
     bubble_sort: ["bubble sort of eight numbers", "[5, 2, 9, -3, 7, 1, 8, 0]"],
     primes: ["the primes below 30", "[0] * 30"],
+    queens: ["six queens on a board of 6 by 6", "[0] * 6"],
   };
   const OWN = "a program of your own";
   const PACES = { slow: 0.25, medium: 3, fast: 30 }; // passes for each tick

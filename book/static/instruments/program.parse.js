@@ -7,7 +7,7 @@ window.instruments.python_tokens = (() => {
   class CompileError extends Error {}
   const refuseAt = (line, reason) => { throw new CompileError(`line ${line}: ${reason}`); };
 
-  const NAME = /[\p{XID_Start}_][\p{XID_Continue}]*/uy;
+  const NAME = /[\p{XID_Start}_](?:(?![\u200c\u200d])\p{XID_Continue})*/uy;
   const NUMBER = /0[xX](?:_?[\da-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:\d(?:_?\d)*)?\.\d(?:_?\d)*(?:[eE][+-]?\d(?:_?\d)*)?[jJ]?|\d(?:_?\d)*\.?(?:[eE][+-]?\d(?:_?\d)*)?[jJ]?/y;
   const STRING = /(|[uU]|[bBfF]?[rR]?|[rR][bBfF])("""|'''|"|')/y;
   const OPERATOR = /\*\*=|\/\/=|>>=|<<=|\.\.\.|!=|->|:=|[+\-*/%&|^@=<>]=|\*\*|\/\/|<<|>>|[+\-*/%&|^@=<>()[\]{},:.;~]/y;
@@ -21,7 +21,7 @@ window.instruments.python_tokens = (() => {
 
   // Tokens {type, text, line, level}; the last is "end", or "error" with what is wrong.
   function tokens(source) {
-    const text = `${source.replace(/\r\n?/g, "\n")}\n`;
+    const text = source.replace(/\r\n?/g, "\n").replace(/\n?$/, "\n");
     const out = [], open = [], indents = [[0, 0]];
     let place = 0, line = 1, fresh = true;
     const put = (type, word) => out.push({ type, text: word, line, level: open.length });
@@ -132,6 +132,7 @@ window.instruments.python_parse = (() => {
 
   const KEYWORDS = new Set(`False None True and as assert async await break class continue def del elif else except finally
     for from global if import in is lambda nonlocal not or pass raise return try while with yield`.split(/\s+/));
+  const COMPOUND = new Set(["if", "while", "for", "def", "class", "try", "with"]);
   const AUGMENTED = new Set(["+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", ">>=", "<<=", "**="]);
   const COMPARISONS = new Set(["<", "<=", ">", ">=", "==", "!=", "in", "is"]);
   //: Binary operators from the weakest.
@@ -197,8 +198,7 @@ window.instruments.python_parse = (() => {
     statement() {
       const { type, text, line } = this.token;
       if (type === "error" || type === "indent") this.fail();
-      const compound = { if: "if_", while: "while_", for: "for_", def: "def_", class: "class_", try: "try_", with: "with_" }[text];
-      if (type === "name" && compound) return [this[compound](line)];
+      if (type === "name" && COMPOUND.has(text)) return [this[`${text}_`](line)];
       if (this.is("@")) return [this.decorated()];
       if (this.is("async")) return [this.asynchronous(line)];
       return this.simple();

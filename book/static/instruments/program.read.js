@@ -125,7 +125,7 @@ window.instruments.python_read = (() => {
 
     fits(node, value) {
       const half = 2 ** (this.bits - 1);
-      if (!(-half <= value && value < half)) refuse(node, `${value} does not fit in ${this.bits} bits, which hold ${-half} to ${half - 1}`);
+      if (!(-half <= value && value < half)) refuse(node, `${Math.abs(Number(value)) < 1e20 ? value : "a number of more than 20 digits"} does not fit in ${this.bits} bits, which hold ${-half} to ${half - 1}`);
       return value;
     }
 
@@ -267,6 +267,7 @@ window.instruments.python_read = (() => {
     call(node, wanted) {
       const name = calledBy(node);
       if (name === null || node.keywords.length) refuse(node, "a call names a function and gives its arguments in order");
+      if (this.frame.places.has(name)) refuse(node, `'${name}' is a variable here, and no function`);
       if (name === "len" && !this.functions.has(name) && node.args.length === 1) return this.fits(node, this.blocks.get(this.block(node.args[0])).length);
       if (!this.functions.has(name)) refuse(node, `there is no function '${name}'; there are ${["len", ...this.functions.keys()].join(", ")}`);
       if (this.frames.some((frame) => frame.name === name)) refuse(node, `'${name}' calls itself; there is no recursion`);
@@ -325,10 +326,12 @@ window.instruments.python_read = (() => {
     }
 
     define(node) {
-      const { vararg, kwarg, kwonlyargs, defaults } = node.args;
-      if (vararg || kwarg || kwonlyargs.length || defaults.length || node.decorators.length) {
-        refuse(node, "a function has plain parameters, without defaults, stars or decorators");
+      const { posonlyargs, args, vararg, kwarg, kwonlyargs, defaults } = node.args, names = args.map(({ arg }) => arg);
+      if (vararg || kwarg || [posonlyargs, kwonlyargs, defaults, node.decorators].some(({ length }) => length)) {
+        refuse(node, "a function has plain parameters, without defaults, stars, slashes or decorators");
       }
+      const twice = names.find((name, place) => names.indexOf(name) < place);
+      if (twice) refuse(node, `the parameter '${twice}' is there twice`);
       if (this.functions.has(node.name)) refuse(node, `the function '${node.name}' is defined twice`);
       this.functions.set(node.name, node);
     }
@@ -337,7 +340,7 @@ window.instruments.python_read = (() => {
     readConstants(statements) {
       for (const node of statements) {
         const [target] = node.targets ?? [];
-        const constant = node.kind === "Assign" && node.targets.length === 1 && target.kind === "Name" && !this.constants.has(target.id);
+        const constant = node.kind === "Assign" && node.targets.length === 1 && target.kind === "Name" && !this.constants.has(target.id) && !this.functions.has(target.id);
         if (!constant) refuse(node, "beside functions, only constants such as N = 8 and, last, a call");
         this.constants.set(target.id, this.literal(node.value));
       }
@@ -617,13 +620,13 @@ window.instruments.python_read = (() => {
     const one = (node) => {
       if (isNumber(node)) return node.value;
       if (minus(node) && isNumber(node.operand)) return 0 - Number(node.operand.value);
-      if (node.kind === "List") return node.elts.map(one);
+      if (node.kind === "List") return node.elts.some(({ kind }) => kind === "List") ? wrong() : node.elts.map(one);
       const [list, times] = node.kind === "BinOp" && node.op === "*" ? [one(node.left), one(node.right)] : [];
-      return Array.isArray(list) && list.length === 1 && times >= 0 && times <= MOST_INSTRUCTIONS ? Array(times).fill(list[0]) : wrong();
+      return Array.isArray(list) && list.length === 1 && typeof times === "number" && times >= 0 && times <= MOST_INSTRUCTIONS ? Array(times).fill(list[0]) : wrong();
     };
     let tree;
     try {
-      tree = text.length > MOST_CHARACTERS ? wrong() : parse(`f(${text})`);
+      tree = text.length > MOST_CHARACTERS ? wrong() : parse(`f(${text.replaceAll("−", "-")})`);
     } catch {
       wrong();
     }

@@ -108,12 +108,11 @@ def _program(source: str = "gcd", bits: int = 8, target: Target = "subleq") -> _
     Raises:
         CompileError: what is outside the subset of Python, with its line.
         ParameterError: bits out of range, another target, or no such file or example.
-        UnicodeDecodeError: a file that is no text.
     """
     path, names = Path(source), [name for name, one in vars(examples).items() if inspect.isfunction(one)]
     refuse_unless(path.is_file() or source in names, f"source must be a file or one of {names}, got {source!r}")
     if path.is_file():
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
             text = file.read(MOST_CHARACTERS + 1)
     else:
         text = inspect.getsource(getattr(examples, source))

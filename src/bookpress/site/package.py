@@ -152,9 +152,8 @@ def _users(layout: Layout) -> dict[str, list[str]]:
     users: dict[str, list[str]] = defaultdict(list)
     for name in filter(lambda name: layout.page(name).is_file(), layout.notebooks()):
         notebook = Notebook(name, layout)
-        link = f"[{notebook.title.partition(' · ')[0]}](/notebooks/{name}.ipynb)"
         for dotted in names_in(notebook.code)[0]:
-            users[dotted].append(link)
+            users[dotted].append(f"[{notebook.title.partition(' · ')[0]}](/notebooks/{name}.ipynb)")
     return users
 
 

@@ -38,7 +38,7 @@ def test_a_python_file_becomes_a_prompt(tmp_path: Path, target: str) -> None:
     ("content", "message"),
     [
         (b"x = 1\n" * 200_000, "at most 100000 characters"),
-        (bytes(range(256)), "codec can't decode"),
+        (bytes(range(256)), "line 3: this is no text in UTF-8"),
         ("def f(\u202ea):\n    return a".encode(), "line 1"),
     ],
 )

@@ -76,28 +76,31 @@ def collatz(n: int) -> int:
     return steps
 
 
-def queens(columns: list[int]) -> int:
-    """Place one queen in every row so that none attacks another; the number of squares that were tried."""
-    size = len(columns)
+def queens(columns: list[int]) -> list[int]:
+    """Place one queen in every row so that none attacks another: the column of each. Boards of 2 and 3 have no way."""
     row = 0
-    columns[0] = -1
-    tried = 0
-    while row >= 0 and row < size:
-        columns[row] += 1
-        if columns[row] == size:
-            row -= 1
+    column = 0
+    while row < len(columns):
+        left = column
+        right = column
+        other = row - 1
+        while other >= 0:
+            left -= 1
+            right += 1
+            taken = columns[other]
+            if column == taken or left == taken or right == taken:
+                break
+            other -= 1
+        if other < 0:
+            columns[row] = column
+            row += 1
+            column = 0
         else:
-            tried += 1
-            free = 1
-            for other in range(row):
-                distance = columns[row] - columns[other]
-                if distance == 0 or distance == row - other or distance == other - row:
-                    free = 0
-            if free:
-                row += 1
-                if row < size:
-                    columns[row] = -1
-    return tried
+            column += 1
+        while column == len(columns):
+            row -= 1
+            column = columns[row] + 1
+    return columns
 
 
 def life(cells: list[int]) -> list[int]:

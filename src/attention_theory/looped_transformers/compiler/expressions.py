@@ -1,20 +1,15 @@
-"""Names and expressions of the source as code of the intermediate form, and functions that are called.
+"""Expressions of the source as code of the intermediate form, and functions that are called.
 
 A function that is called is written out at its place. Its variables have the same cells at every call, which is enough
 where no function calls itself.
 """
 
 import ast
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
 
 from attention_theory.looped_transformers.compiler import code as ir
-
-#: A longer program is refused: each instruction is a token, and the optimiser would take minutes.
-MOST_INSTRUCTIONS = 4_000
+from attention_theory.looped_transformers.compiler.names import Frame, ListOf, Names, refuse, words
 
 _OPERATORS: dict[type[ast.operator], ir.Operator] = {
     ast.Add: "+",
@@ -38,172 +33,14 @@ _NEGATED: dict[ir.Relation, tuple[ir.Relation, bool]] = {
     "==": ("!=", False),
     "!=": ("==", False),
 }
-#: Names that the assembler, or this compiler, has for itself.
-_TAKEN = re.compile(r"zero|one|minus_one|junk|error|mem|goto|if|halt|(\w+_)?result|[tcsv]_\w+", re.ASCII)
-_NAMEABLE = re.compile(r"[a-z]\w{0,30}", re.ASCII)
 
 
-class CompileError(ValueError):
-    """The source is not in the subset of Python. The message names the line and the reason."""
-
-
-@dataclass(frozen=True)
-class ListOf:
-    """A list: its block of cells."""
-
-    block: str
-
-
-@dataclass
-class Frame:
-    """A function that is being written out.
-
-    Attributes:
-        name: of the function.
-        prefix: of the names of its cells.
-        end: the label behind its code.
-        places: what its names mean.
-        known: the names that surely have a value here; ``None`` where no run comes.
-        returns: what it returned so far: ``int``, ``None`` or a list.
-        loops: the labels of ``continue`` and ``break`` of the loops around, and the known names at the breaks.
-        given: the parameters.
-        walked: the lists that loops around go over.
-    """
-
-    name: str
-    prefix: str
-    end: str
-    places: dict[str, str | ListOf] = field(default_factory=dict)
-    known: set[str] | None = field(default_factory=set)
-    returns: list[Any] = field(default_factory=list)
-    loops: list[tuple[str, str, list[set[str] | None]]] = field(default_factory=list)
-    given: Sequence[str] = ()
-    walked: list[str] = field(default_factory=list)
-
-
-def refuse(node: ast.AST, reason: str) -> NoReturn:
-    raise CompileError(f"line {getattr(node, 'lineno', 1)}: {reason}")
-
-
-class Expressions(ABC):
-    """Writes instructions as it walks through a tree."""
-
-    def __init__(self, bits: int) -> None:
-        self.bits = bits
-        self.functions: dict[str, ast.FunctionDef] = {}
-        self.constants: dict[str, int] = {}
-        self.code: list[ir.Instruction] = []
-        self.cells: dict[str, int] = {}
-        self.blocks: dict[str, tuple[int, ...]] = {}
-        self.frames: list[Frame] = []
-        self.numbers: dict[str, int] = {}
-        self.variables: dict[str, str] = {}
-        self.named: dict[tuple[str, str], str] = {}
+class Expressions(Names, ABC):
+    """Writes instructions as it walks through expressions."""
 
     @abstractmethod
     def _statements(self, nodes: Sequence[ast.stmt]) -> None:
         """Write the statements of a body."""
-
-    # Names and places.
-
-    @property
-    def frame(self) -> Frame:
-        return self.frames[-1]
-
-    def _emit(self, instruction: ir.Instruction) -> None:
-        if self.frame.known is not None or isinstance(instruction, ir.Label | ir.Stop):
-            self.code.append(instruction)
-        if len(self.code) > MOST_INSTRUCTIONS:
-            raise CompileError(
-                f"line {instruction.line}: the program gets longer than {MOST_INSTRUCTIONS} instructions"
-            )
-
-    def _number(self, kind: str) -> int:
-        self.numbers[kind] = self.numbers.get(kind, 0) + 1
-        return self.numbers[kind]
-
-    def _label(self) -> str:
-        return f"L{self._number('label')}"
-
-    def _temporary(self) -> str:
-        name = f"t_{self._number('temporary')}"
-        self.cells[name] = 0
-        return name
-
-    def _copied(self, node: ast.AST, value: ir.Operand) -> str:
-        cell = self._temporary()
-        self._emit(ir.Copy(cell, value, getattr(node, "lineno", 0)))
-        return cell
-
-    def _place(self, name: str) -> str:
-        """The cell of a variable of this function; its name is the variable's where the assembler can say it."""
-        place = self.frame.places.get(name)
-        if isinstance(place, str):
-            return place
-        cell = self._name_of(name)
-        self.frame.places[name] = cell
-        self.cells.setdefault(cell, 0)
-        return cell
-
-    def _name_of(self, name: str) -> str:
-        key, wanted = (self.frame.name, name), f"{self.frame.prefix}{name}"
-        if key not in self.named:
-            usable = _NAMEABLE.fullmatch(wanted) and not _TAKEN.fullmatch(wanted)
-            usable = usable and wanted not in (*self.cells, *self.blocks)
-            self.named[key] = cell = wanted if usable else f"v_{self._number('variable')}"
-            self.variables[cell] = wanted
-        return self.named[key]
-
-    def _know(self, name: str) -> None:
-        if self.frame.known is not None:
-            self.frame.known.add(name)
-
-    def _new_list(self, node: ast.AST, name: str, values: tuple[int, ...]) -> str:
-        if not values:
-            refuse(node, f"the list '{name}' has no items; its length is fixed, so it needs at least one")
-        block = self._name_of(name)
-        self.blocks.setdefault(block, values)
-        self.frame.places[name] = ListOf(block)
-        return block
-
-    def _cell(self, node: ast.AST, name: str) -> ir.Operand:
-        """The value of a name."""
-        place = self.frame.places.get(name)
-        if place is None and name in self.constants:
-            return self.constants[name]
-        if isinstance(place, ListOf):
-            refuse(node, f"'{name}' is a list where a number must be")
-        if self.frame.known is not None and (place is None or name not in self.frame.known):
-            hint = " on every way that leads here" if place is not None else ""
-            refuse(node, f"'{name}' has no value{hint}")
-        return place if place is not None else 0
-
-    def _block(self, node: ast.AST) -> str:
-        """The list that a name stands for."""
-        if not isinstance(node, ast.Name):
-            refuse(node, "a list must have a name")
-        place = self.frame.places.get(node.id)
-        if not isinstance(place, ListOf) or (self.frame.known is not None and node.id not in self.frame.known):
-            refuse(node, f"'{node.id}' is no list" if isinstance(place, str) else f"'{node.id}' has no value")
-        return place.block
-
-    def _fits(self, node: ast.AST, value: int) -> int:
-        half = 1 << (self.bits - 1)
-        if not -half <= value < half:
-            refuse(node, f"{value} does not fit in {self.bits} bits, which hold {-half} to {half - 1}")
-        return value
-
-    def _literal(self, node: ast.AST) -> int:
-        match node:
-            case ast.Constant(value=int(value)):
-                return self._fits(node, int(value))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
-                return self._fits(node, -int(value))
-            case ast.Name(id=name) if name in self.constants and not (self.frames and name in self.frame.places):
-                return self.constants[name]
-        refuse(node, "a number is needed here that is known before the program runs")
-
-    # Expressions.
 
     def _value(self, node: ast.expr) -> ir.Operand:
         match node:
@@ -235,7 +72,7 @@ class Expressions(ABC):
                 return value
             case ast.List() | ast.Tuple():
                 refuse(node, "a list must get a name: xs = [...]")
-        refuse(node, f"'{words(node)}' is not in the subset of Python that is compiled")
+        return refuse(node, f"'{words(node)}' is not in the subset of Python that is compiled")
 
     def _compute(self, node: ast.AST, left: ir.Operand, op: ast.operator, right: ir.Operand) -> ir.Operand:
         operator = _OPERATORS.get(type(op))
@@ -340,6 +177,8 @@ class Expressions(ABC):
         if not isinstance(node.func, ast.Name) or node.keywords:
             refuse(node, "a call names a function and gives its arguments in order")
         name = node.func.id
+        if name in self.frame.places:
+            refuse(node, f"'{name}' is a variable here, and no function")
         if name == "len" and name not in self.functions and len(node.args) == 1:
             return self._fits(node, len(self.blocks[self._block(node.args[0])]))
         if name not in self.functions:
@@ -384,13 +223,3 @@ class Expressions(ABC):
         if isinstance(node, ast.Name) and isinstance(self.frame.places.get(node.id), ListOf):
             return ListOf(self._block(node))
         return self._value(node)
-
-
-def words(node: ast.AST) -> str:
-    """A node as the source would have it, cut short."""
-    try:
-        text = ast.unparse(node)
-    except (AttributeError, TypeError, ValueError, RecursionError):
-        text = ""
-    text = " ".join(text.split()) or type(node).__name__
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -185,15 +185,15 @@ def _live(instructions: Sequence[Instruction], wanted: set[str]) -> list[set[str
     places = {one.name: place for place, one in enumerate(instructions) if isinstance(one, Label)}
     after: list[set[str]] = [set() for _ in instructions]
     before: list[set[str]] = [set() for _ in instructions]
+    ways = [_next(instructions, place, places) for place in range(len(instructions))]
+    written, read = [{writes(one)} for one in instructions], [set(reads(one)) for one in instructions]
+    at_end = [wanted if isinstance(one, Stop) and one.error is None else set() for one in instructions]
     changed = True
     while changed:
         changed = False
         for place in range(len(instructions) - 1, -1, -1):
-            instruction = instructions[place]
-            live = set(wanted) if isinstance(instruction, Stop) and instruction.error is None else set()
-            for then in _next(instructions, place, places):
-                live |= before[then]
-            needed = (live - {writes(instruction)}) | set(reads(instruction))
+            live = at_end[place].union(*(before[then] for then in ways[place]))
+            needed = (live - written[place]) | read[place]
             changed = changed or needed != before[place]
             after[place], before[place] = live, needed
     return after
@@ -253,9 +253,8 @@ def _temporaries() -> Iterator[str]:
         yield f"t_{number}"
 
 
-def _renamed(instruction: Instruction, new: dict[str, str]) -> Instruction:
-    def cell(operand: Operand) -> Any:
-        return new.get(operand, operand) if isinstance(operand, str) else operand
-
-    other = with_operands(instruction, cell)
-    return replace(other, target=cell(other.target)) if isinstance(other, Copy | Compute | Load) else other
+def _renamed(instruction: Instruction, new: dict[Any, str]) -> Instruction:
+    other = with_operands(instruction, lambda operand: new.get(operand, operand))
+    if isinstance(other, Copy | Compute | Load):
+        return replace(other, target=new.get(other.target, other.target))
+    return other

@@ -19,6 +19,7 @@ are always there: a statement without a jump has the flag ``one``, which never j
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -129,6 +130,11 @@ def _labelled(text: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
     return labels, statements
 
 
+def _cell(number: int, addresses: Mapping[str, int], name: str) -> int:
+    base, _, index = name.partition("[")
+    return find(number, "variable", base, addresses) + (int(index[:-1]) if index else 0)
+
+
 def _instruction(
     number: int,
     line: str,
@@ -139,13 +145,7 @@ def _instruction(
     functions: Collection[str],
     default: int,
 ) -> Instruction | PointerMove:
-    def cell(name: str) -> int:
-        base, _, index = name.partition("[")
-        return find(number, "variable", base, addresses) + (int(index[:-1]) if index else 0)
-
-    def label(name: str) -> int:
-        return find(number, "label", name, labels)
-
+    cell, label = partial(_cell, number, addresses), partial(find, number, "label", places=labels)
     if line == "halt":
         return Instruction("add", cell("zero"), cell("zero"), cell("junk"), cell("zero"), place, size)
     if found := _MOVE.fullmatch(line):

@@ -29,7 +29,7 @@ CASES: list[Case] = [
     (examples.binary_search, [UP[0], 91], 8),
     (examples.matrix_product, [[1, 2, -3, 4], [5, 6, -7, 8]], 8),
     (examples.collatz, [27], 16),
-    (examples.queens, [[0] * 6], 10),
+    (examples.queens, [[0] * 6], 8),
     (examples.life, [[0] * 7 + [1, 1, 1] + [0] * 26], 8),
     (examples.tape_machine, [CODE, [0, 0, 0]], 8),
 ]

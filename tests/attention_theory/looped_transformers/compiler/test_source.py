@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import attention_theory as at
-from attention_theory.looped_transformers.compiler.expressions import CompileError
+from attention_theory.looped_transformers.compiler.names import CompileError
 from attention_theory.looped_transformers.compiler.program import NotEnded, Target
 from attention_theory.validation import ParameterError
 
@@ -18,6 +18,7 @@ LONG = [
     ("x = " + "-" * 20_000 + "1", "line 1"),
     ("#" + "x" * 200_000, "at most 100000"),
     ("x = " + "9" * 90_000, "line 1"),
+    ("x = 1\ny = 0x" + "f" * 9_000, "line 2: a number of more than 20 digits does not fit"),
     ("x = " + "+".join(["1"] * 40_000), "line 1"),
     ("".join(" " * depth + "if 1:\n" for depth in range(150)) + " " * 150 + "x = 1", "line 10"),
 ]
@@ -27,6 +28,12 @@ LONG = [
 def test_what_is_outside_the_subset_is_refused_with_its_line(source: str, message: str) -> None:
     with pytest.raises(CompileError, match=message.replace("(", r"\(")):
         at.compile(source)
+
+
+@pytest.mark.parametrize("example", [[1.5], ["ab"], [[[1]]], [None]])
+def test_an_example_of_other_values_is_refused(example: Any) -> None:
+    with pytest.raises(CompileError, match="line 1: 'a' is an integer or a list of integers, got"):
+        at.compile("def f(a):\n    return 1", example)
 
 
 def test_a_source_that_grows_too_long_is_refused() -> None:
