@@ -19,6 +19,7 @@ LONG = [
     ("#" + "x" * 200_000, "at most 100000"),
     ("x = " + "9" * 90_000, "line 1"),
     ("x = 1\ny = 0x" + "f" * 9_000, "line 2: a number of more than 20 digits does not fit"),
+    ("x = 1\ny = '\ud800'", "line 2: this is no text"),  # which a browser does not give
     ("x = " + "+".join(["1"] * 40_000), "line 1"),
     ("".join(" " * depth + "if 1:\n" for depth in range(150)) + " " * 150 + "x = 1", "line 10"),
 ]
