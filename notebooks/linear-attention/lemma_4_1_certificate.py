@@ -651,8 +651,9 @@ claim.verdict()
 #
 # *Where the minimum exists.* One head, $\lambda_{\min}>0$: the matrices $W$ of rank at most 1 are a closed cone, in
 # which 0 alone has the coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their
-# coefficients are a closed set, and a distance to it is attained. From $d(d+1)/2$ heads on every function of the
-# features is computed ([heads enough](heads_enough.ipynb)). Data that some model realizes have the loss 0.
+# coefficients are a closed set, and a distance to it is attained. With $d(d+1)/2$ or more heads, every function of the
+# features can be computed ([how many heads are enough](heads_enough.ipynb)). For data that some model realises, the
+# minimum is 0.
 #
 # *One head on singular data.* Let $d=2$, and let three inputs of two tokens and their labels be $(e_1,e_2;\,0)$,
 # $(e_1+e_2,e_2;\,e_1)$ and $(e_2,e_1;\,e_2)$. With $q=Qe_2$ and $q'=Qe_1$ the loss 0 needs $Vq=0$ from the first

@@ -129,7 +129,7 @@ show.figure(
 # \mathbb{E}\mathcal{H}\mathcal{H}^\top$ exists, $c^\top\Lambda c = 0$ says the same, and so $\lambda_{\min}(\Lambda) >
 # 0$.
 #
-# *An auxiliary fact.* Let $z \in \mathbb{R}^d$ have independent entries of the law $\nu$, and let $q(z) = \sum_{j\le k}
+# *An auxiliary fact.* Let $z \in \mathbb{R}^d$ have independent entries with law $\nu$, and let $q(z) = \sum_{j\le k}
 # a_{jk}z_jz_k$ be constant almost surely. Then all $a_{jk} = 0$. For since the square of an entry is not constant, the
 # support of $\nu$ holds two points $u, v$ with $|u| \ne |v|$. Fix $j$ and, outside a null set, the other entries; with
 # $s = \sum_{k\ne j}a_{jk}z_k$, where $a_{jk} = a_{kj}$, the polynomial $a_{jj}z_j^2 + s z_j$ is constant on the support

@@ -113,8 +113,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Let a model have the mean squared error $\varepsilon$ on the next token over the $\Phi$ entries
-# of a true history. If each output is rounded before it becomes a token, its own history differs from the true one with
+# **Beyond the paper.** Let a model have mean squared error $\varepsilon$ on the next token over the $\Phi$ entries of a
+# true history. If each output is rounded before it becomes a token, its own history differs from the true one with
 # probability at most $4\varepsilon\Phi$. The last sentence of the lemma never applies if $D$ consists of histories of
 # one-hot tokens (see Lemma 5.2).
 #
@@ -358,8 +358,8 @@ show.table(
 
 # %% [markdown]
 # We need only a few hundred machines at each of the three sizes. How new is a new machine? One step reads only one of
-# its rules. In about 80 % of the test runs, this rule has occurred in training with the same word and the same
-# position of the head. The rest of the table is new, and the layer must ignore it.
+# its rules. In about 80 % of the test runs, this rule had occurred in training with the same word and the same position
+# of the head. The rest of the table is new, and the layer must ignore it.
 #
 # Must the layer have seen a rule in order to follow it? We choose some rules, remove all machines that read one of
 # them, and test on runs that read one of them.

@@ -354,7 +354,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `steps = 3`. How does the width change, and does the learned machine still need no
+# 2. *Predict, then run.* Set `steps = 3`. How does the width change, and can the learned machine still do without
 #    rounding?
 #
 #    <details><summary>Solution</summary>

@@ -176,11 +176,11 @@ show.figure(
 # and this determinant, a polynomial in the inputs, is 0 on a set of measure zero only. So with probability 1 any $N \ge
 # \psi$ inputs have features of rank $\psi$, the equations $P h_i = y_i$ have the one solution $P^\star$, and Algorithm
 # 1 finds it. With $N < \psi$ some $u \ne 0$ has $\langle u, h_i\rangle = 0$ for all $i$. In coordinates in which the
-# norm of $P$ is that of $W$ (entries with $j < k$ divided by $\sqrt2$) the solution of least norm is orthogonal to all
-# such $u$, so it is $P^\star$ only if $P^\star$ is. For a teacher of one head $\langle p_a(\Theta), u \rangle$ is a
-# polynomial in $(V, Q)$, and not the zero polynomial: with $V[a,j] = Q[k,\ell] = 1$ and all else 0 it is a multiple,
-# other than 0, of $u_{jk,\ell}$, and some entry of $u$ is not 0. So for almost every teacher Algorithm 1 does not find
-# it.
+# norm of $P$ is that of $W$ (entries with $j < k$ divided by $\sqrt2$), the solution of least norm is orthogonal to all
+# such $u$; it can therefore equal $P^\star$ only if $P^\star$ is orthogonal to them too. For a teacher of one head
+# $\langle p_a(\Theta), u \rangle$ is a polynomial in $(V, Q)$, and not the zero polynomial: with $V[a,j] = Q[k,\ell] =
+# 1$ and all else 0 it is a multiple, other than 0, of $u_{jk,\ell}$, and some entry of $u$ is not 0. So for almost
+# every teacher Algorithm 1 does not find it.
 #
 # *The empirical second moment: what is shown.* Let $\mathbb{E}\langle v, x\rangle^4 \le K^2$ for all unit vectors $v$
 # (for normal entries $K = 27$ will do: a polynomial $f$ of degree 3 in normal variables has $\mathbb{E}f^4 \le 3^6
