@@ -103,9 +103,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# First, we compare three kinds of models at $\alpha=0.5$ and five rates: we train all matrices (Origin), $W$ alone
-# (Reparam-W), or one number per trigger (Reparam). We measure how much the final loss varies over the rates, as a
-# fraction of the gap (see [What decides the experiments](appendix_d_seeds.ipynb)).
+# First, we compare three kinds of models at $\alpha=0.5$ and five learning rates: models in which we train all matrices
+# (Origin), $W$ alone (Reparam-W), or one number per trigger (Reparam). We measure how much the final loss varies over
+# the rates, as a fraction of the gap (see [What decides the experiments](appendix_d_seeds.ipynb)).
 
 # %% tags=["parameters"]
 tokens = 30  # size of the vocabulary with the noise token, at least 15

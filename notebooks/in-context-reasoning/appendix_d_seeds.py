@@ -98,7 +98,7 @@ show.figure(
 # each of the thirteen models ends with similar losses for all five seeds. At $\alpha=0.8$, five short runs do not
 # decide how far apart the losses are. What the layers of a model predict can differ between seeds: in Figure 10, at
 # $\alpha=0.5$ and the paper's size, 11 of 20 runs end like the figure and 9 do not. The paper repeated most of its
-# experiments, and does not say whether it repeated this one.
+# experiments but does not say whether it repeated this one.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -127,7 +127,8 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We set all thresholds after seeing runs, and also chose the stricter reading of "perfectly" at $\alpha=0.5$ then.
+# We set all thresholds after seeing runs; that is also when we chose the stricter reading of "perfectly" at
+#   $\alpha=0.5$.
 #
 # </details>
 #
@@ -320,8 +321,8 @@ claim.verdict()
 #    word has 10. How far apart are the means of the logit of $y$ and of the largest logit?
 #    <details><summary>Solution</summary>
 #
-#    The means are 9.75 and 10, so the gap is 2.5 %. The curves coincide by our threshold, although half of the
-#    predictions are wrong.
+#    The means are 9.75 and 10, so the gap is 2.5 %. By our threshold, the curves count as coinciding, although half of
+#    the predictions are wrong.
 #
 #    </details>
 # 2. *Predict, then run.* Set `passes = 25`. Which layer has learned its word at $\alpha=0.5$?

@@ -96,9 +96,9 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper obtains a linear rate by steps of fixed length. If both numbers are trained, such steps fail. Here $\sigma$
-# is the logistic function, and $\mathrm{KL}(\alpha\Vert p)$ is the Kullback-Leibler divergence of two coins that show
-# heads with chances $\alpha$ and $p$:
+# The paper obtains a linear rate with steps of fixed length. If both numbers are trained, such steps fail. Here
+# $\sigma$ is the logistic function, and $\mathrm{KL}(\alpha\Vert p)$ is the Kullback-Leibler divergence of two coins
+# that show heads with chances $\alpha$ and $p$:
 #
 # <!-- claim in-context-reasoning/joint-stall -->
 # <blockquote>
@@ -151,8 +151,8 @@ show.figure(
 # $L(x_t)\le L(z)+(|x_0-z|^2+\eta^2S)/(2\eta t)$, which tends to $L_{\text{Bayes}}$ for the same $z$. By (1),
 # $\delta_t\to0$ and $\lambda_t\to\infty$.
 #
-# *The growth of $\lambda$.* Let $\pi$ be the probability of $C=c$ and $A=\pi(1-\alpha)(N-1)$. As $1/(1+e^\gamma)\to
-# 1-\alpha$, $\mathbb E[Cp_0]=cA\,e^{-c\lambda}(1+o(1))$. For $Y_t=e^{c\lambda_t}$ this means
+# *The growth of $\lambda$.* Let $\pi$ be the probability that $C=c$, and let $A=\pi(1-\alpha)(N-1)$. As
+# $1/(1+e^\gamma)\to 1-\alpha$, $\mathbb E[Cp_0]=cA\,e^{-c\lambda}(1+o(1))$. For $Y_t=e^{c\lambda_t}$ this means
 # $Y_{t+1}=Y_t\exp\big(\eta c^2A(1+o(1))/Y_t\big)=Y_t+\eta c^2A+o(1)$, and $Y_t/t\to\eta c^2A$.
 #
 # *The error in $\gamma$.* As $\varepsilon_C=O(1/t)$, $\mathbb E\,p_\tau=\sigma(\gamma)+O(1/t)$, and

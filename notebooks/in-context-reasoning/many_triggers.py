@@ -172,9 +172,10 @@ show.figure(
 #
 # $$-\ln L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1).$$
 #
-# **No steps of length $\eta$ do better,** as in [Theorem 3.2](theorem_3_2_rate.ipynb), *not faster*. From any start
-# $|\lambda_t|\le|\lambda_0|+\eta t$. If $z=\min_qC_q\lambda_q\ge0$, then $|\lambda|^2\ge\sum_q(z/C_q)^2=(z/m)^2$. So
-# $-\ln L(\lambda_t)\le\max(0,z)+O(1)\le m\,(|\lambda_0|+\eta t)+O(1)$ along any path of such steps.
+# **No steps of length $\eta$ do better;** the argument is that of *not faster* under [Theorem
+# 3.2](theorem_3_2_rate.ipynb). From any start $|\lambda_t|\le|\lambda_0|+\eta t$. If $z=\min_qC_q\lambda_q\ge0$, then
+# $|\lambda|^2\ge\sum_q(z/C_q)^2=(z/m)^2$. So $-\ln L(\lambda_t)\le\max(0,z)+O(1)\le m\,(|\lambda_0|+\eta t)+O(1)$ along
+# any path of such steps.
 #
 # **The inequality.** Let $0<c\le6$. For every $u\ge0$,
 #

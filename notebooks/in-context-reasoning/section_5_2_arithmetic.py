@@ -257,9 +257,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the loss on trained words comes near the Bayes risk at the smaller rate and stays above it at the larger
-# one. On unseen words, more than the whole gap remains at both rates, so the model does worse than one that does not
-# know the output.
+# The loss on trained words comes near the Bayes risk at the smaller rate and stays above it at the larger one. On
+# unseen words, more than the whole gap remains at both rates, so the model does worse than one that does not know the
+# output.
 #
 # ## How we checked
 # Population losses must come near their targets. The unseen loss must stay at least a tenth of the gap above the

@@ -613,8 +613,9 @@ claim.verdict()
 # size. We set it after first runs. We leave Reparam-Softmax-F out of question c, because softmax leaves a little weight
 # on $\tau$ (less as $\lambda$ grows), and question b has already decided this model.
 #
-# At the paper's batch of 512 sentences, a loss gets a tick if at most 0.1 of the gap remains. At other batches we scale
-# this margin to $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may pass as a tick.
+# At the paper's batch size of 512 sentences, a loss gets a tick if at most 0.1 of the gap remains. For other batch
+# sizes we scale this margin to $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may
+# pass as a tick.
 #
 # Without noise, we compare losses at the larger learning rate, so that the loss gets low enough. With noise, we use the
 # smaller rate, because a large step would oscillate around the minimum.

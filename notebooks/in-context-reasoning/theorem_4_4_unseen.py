@@ -204,7 +204,7 @@ show.figure(
 #
 # ## How we checked
 # We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we can compute exactly
-# how likely the bound is to hold. A solver proves the bounds on both deviations for all values.
+# how likely the bound is to hold. A solver proves the bounds on both deviations for all values of the variables.
 
 # %%
 training = sample_sentences(task, samples, seeds[2])
