@@ -94,9 +94,11 @@ def certificate_in_words(certified: Certified) -> str:
     """What was proved, for which inputs, by which engine in how long, and how its control failed."""
     control = certified.control
     case, given = (escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed))
-    proved = f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)}"
+    proved = f"*For all inputs* ({set_label(certified.covers)}): {set_label(certified.statement)}"
     engine = f"*Engine:* {escape(certified.engine)}, {certified.seconds:.2g} s."
-    return f"{proved} {engine} *Control:* {escape(control.broken)}: the engine finds {case}; the code gives {given}."
+    return (
+        f"{proved} {engine} *Control:* {escape(control.broken)}. The engine then finds {case}; the code gives {given}."
+    )
 
 
 def title_of(settled: Settled) -> str:
