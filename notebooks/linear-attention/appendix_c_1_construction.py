@@ -69,7 +69,7 @@ show.figure(
 # <!-- claim linear-attention/appendix-c-1-construction -->
 # <blockquote>
 #
-# **Appendix C.1 construction (The paper's universal machine)** *Appendix C.1*
+# **Appendix C.1 (The paper's universal machine)** *Appendix C.1*
 #
 # **The paper states.** To output each letter, we increase the number of tokens $r$ by a constant $c$. We refer to the
 # tokens involved in the computation of a single letter as a "block". We construct a different set of heads to act on
@@ -97,7 +97,7 @@ show.figure(
 # the last token look at itself, in rows that no earlier token has used. Every block therefore needs fresh rows, and
 # the width grows with the number of cells times the number of steps.
 #
-# <details><summary>Proof of Appendix C.1 construction, as corrected</summary>
+# <details><summary>Proof of Appendix C.1, construction, as corrected</summary>
 #
 # By induction over the blocks let every earlier block have ended in a token with the letter of its cell and its state,
 # or the letter "no state"; the cells of the prompt are such tokens. Every lookup below is a head by Lemma C.1. Its key

@@ -568,7 +568,7 @@ claim.verdict()
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
 #
-# **Section 6.2 remark (Sufficient, and not necessary)** *Section 6.2*
+# **Section 6.2 (Sufficient, and not necessary)** *Section 6.2*
 #
 # **The paper states.** In Lemma 4.1, we developed a certificate that provides a sufficient condition for
 # identifiability. However, it gives a sufficient, not necessary, condition for generalization.

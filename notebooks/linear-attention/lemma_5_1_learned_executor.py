@@ -655,7 +655,7 @@ claim.verdict()
 # <!-- claim linear-attention/remark-autoregressive-data -->
 # <blockquote>
 #
-# **Section 2.1 remark (Prefixes of a run are not independent)** *Section 2.1, after Theorem 2.1; Appendix C.2*
+# **Section 2.1 (Prefixes of a run are not independent)** *Section 2.1, after Theorem 2.1; Appendix C.2*
 #
 # **The paper states.** Specific issues related to generalization over autoregressive sequences rather than i.i.d. data
 # are handled in the UTM learning result: see Section C.2.
@@ -671,7 +671,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# <details><summary>Proof of Section 2.1 remark: data that are not i.i.d., as corrected</summary>
+# <details><summary>Proof of Section 2.1, remark: data that are not i.i.d., as corrected</summary>
 #
 # *Not independent.* Every prefix of a run holds its prompt. Two prefixes of one run always hold the same prompt. If
 # they were independent, this probability would be that of two runs, which is below 1 unless $\mathcal{D}$ has a single

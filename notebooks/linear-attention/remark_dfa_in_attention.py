@@ -82,7 +82,7 @@ show.figure(
 # <!-- claim linear-attention/remark-embedding-size -->
 # <blockquote>
 #
-# **Section 6.3 remark (How the width grows)** *Section 6.3*
+# **Section 6.3 (How the width grows)** *Section 6.3*
 #
 # **The paper states.** The construction in Lemma 5.1 shows that a linear attention layer can output the polynomially
 # bounded computation history of any TM (and therefore any DFA). Our construction requires embedding size linear with
@@ -127,7 +127,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
+# <details><summary>Proof of Section 6.3, remark: the size of the embedding, as corrected</summary>
 #
 # *Turing machines.* In Appendix C.1 each of the $m\hat\Phi$ blocks of tokens has rows for a cell and its two
 # neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a

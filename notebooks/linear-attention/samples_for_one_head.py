@@ -10,7 +10,7 @@
 # # Lemma 4.1 · How few samples determine one head
 # *Beyond the paper: its certificate of identifiability, Section 4, for models with a single head.*
 #
-# The certificate of Lemma 4.1 works for any number of heads, and it asks for many samples: with tokens of eight entries
+# The certificate of Lemma 4.1 works for any number of heads, and it requires many samples: with tokens of eight entries
 # it needs at least 288. If we know that the labels come from a single head, and we also train a single head, how many
 # samples do we really need? Sixteen.
 
