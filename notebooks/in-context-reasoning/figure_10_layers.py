@@ -109,11 +109,11 @@ show.figure(
 # $\alpha=0.8$, the feed-forward layer succeeds in learning to predict $\tau$ but the attention layer fails to focus
 # entirely on the output tokens.
 #
-# **What is true.** Judged by mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not
-# always predict $\tau$. At $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails to predict $y$. At
+# **What is true.** By mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always
+# predict $\tau$. At $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails to predict $y$. At
 # $\alpha=0.5$ a run ends in one of these two ways.
 #
-# **What changed.** Judged by the drawn means, attention predicts $y$ perfectly at $\alpha=0.2$ in all runs and at
+# **What changed.** By the means as drawn, attention predicts $y$ perfectly at $\alpha=0.2$ in all runs and at
 # $\alpha=0.5$ in some. In no run does it predict $y$ on every sentence. In runs at $\alpha=0.5$ that do not end like
 # the figure, it predicts $y$ on about half of the sentences or fewer.
 #

@@ -143,7 +143,7 @@ show.figure(
 # *The upper bound.* Let $\eta\le1/\beta$. For every $z$, convexity and smoothness give
 # $L(x_{i+1})\le L(z)+\frac1{2\eta}(|x_i-z|^2-|x_{i+1}-z|^2)$. Since $L(x_i)$ does not increase, the sum over $i<t$ is
 # $L(x_t)\le L(z)+|x_0-z|^2/(2\eta t)$. Put $x_0=0$ and $z=(\ln t,\gamma^*)$, where by (1) the excess is
-# $\mathbb E\ln(1+(1-\alpha)(N-1)t^{-C})\le(1-\alpha)(N-1)/t$. (This is the argument of {cite}`ji2018risk`.)
+# $\mathbb E\ln(1+(1-\alpha)(N-1)t^{-C})\le(1-\alpha)(N-1)/t$. (This is the argument of {cite:t}`ji2018risk`.)
 #
 # *The loss tends to its infimum for every $\eta<2/\beta$, from every start.* By smoothness $L(x_{i+1})\le
 # L(x_i)-\eta(1-\frac{\eta\beta}2)|\nabla L(x_i)|^2$, so $S=\sum_i|\nabla L(x_i)|^2<\infty$. By convexity

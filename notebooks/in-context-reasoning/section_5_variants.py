@@ -111,7 +111,7 @@ show.figure(
 # <!-- claim in-context-reasoning/model-variants -->
 # <blockquote>
 #
-# **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
+# **Section 5 (The thirteen models)** *Section 5; Appendix D.1*
 #
 # **The paper states.** Origin refers to a model where the three trainable matrices $V$, $W$ and $F$ are trained without
 # reparameterization, while Param indicates that they are re-parameterized as in Lemmas 3.1 and 4.1. The model whose
