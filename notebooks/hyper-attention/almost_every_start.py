@@ -215,8 +215,8 @@ show.figure(
 # Integrating, $\log N(t)\le\log N(t_0)+\frac{16}\kappa\sqrt{L_0L(t_0)}$ for all $t\ge t_0$. So $N$ is bounded, and
 # $\dot L\le-\kappa L/N$ gives exponential decay.
 #
-# *Almost every start.* A flow that is bounded converges to a critical point, for almost every start to one with $L=0$,
-# as above. A flow that is not bounded never has $L<\ell$. $\square$
+# *Almost every start.* A bounded flow converges to a critical point and, for almost every start, to one with $L=0$, as
+# above. An unbounded flow never has $L<\ell$. $\square$
 #
 # </details>
 #

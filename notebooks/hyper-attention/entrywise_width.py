@@ -140,7 +140,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute both bounds for features of two values, for as many factors as features and for self-attention.
+# We compute both bounds for two-valued features, once with as many factors as features and once for self-attention.
 # Concatenated one-hot vectors give exact scores in $|\Phi|+1$ dimensions.
 
 # %%

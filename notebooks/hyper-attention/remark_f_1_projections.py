@@ -12,7 +12,7 @@
 # Appendix F.2.*
 #
 # The paper's theorems use as many dimensions as symbols, but real models have fewer. The paper says that little is
-# lost, because random vectors in few dimensions are nearly orthogonal. How much does a layer lose, which needs a whole
+# lost, because random vectors in few dimensions are nearly orthogonal. How much does a layer lose when it needs a whole
 # table of scores?
 
 # %%

@@ -126,7 +126,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # </details>
 #
 # ## See it run
-# Free parameters are the exact rank of the features over all sequences.
+# The number of free parameters is the exact rank of the features over all sequences.
 
 
 # %%

@@ -240,14 +240,14 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="lengths",
-    caption="All three layers are correct at the length on which they are trained. Only the layer with versatile "
+    caption="All three layers are correct at the length on which they were trained. Only the layer with versatile "
     "data and a self term in its target is correct at other lengths.",
     alt="Squared errors on a logarithmic axis against length. One line stays at the rounding level; two series are at "
     "rounding level only at the trained length and large elsewhere, one of them exactly on a dotted curve.",
 )
 
 # %% [markdown]
-# At other lengths, only the first layer stays at rounding level. The squares, without the self term, are exactly on the
+# At other lengths, only the first layer stays at rounding level. The squares, without the self term, lie exactly on the
 # dotted curve.
 #
 # Next, we fit the best layer to three lengths together, add $\Delta$ to the table of a layer, and multiply the data

@@ -205,7 +205,7 @@ show.table(["d", "the paper's bound, L = 2", "largest error of the best layer fo
 # With two dimensions, we still see an error. With four dimensions some layer has none, but our training does not quite
 # find it.
 #
-# Next, we test the corrected bound on $F$ and $W$ whose singular values halve at each step.
+# Next, we test the corrected bound on matrices $F$ and $W$ whose singular values halve at each step.
 
 # %%
 draw = generator(seed)

@@ -233,7 +233,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of Sinusoidal construction (App. B.1.2), as corrected</summary>
+# <details><summary>Proof of Sinusoidal construction (Appendix B.1.2), as corrected</summary>
 #
 # Without the factor $\frac1{\sqrt2}$ on the last cosine but one, $p_m^\top C\, p_n$ with the diagonal $C$ is the real
 # series of Lemma B.5 at $m - n$ with $a_k = 2F[k]$ and $b_k = 0$. If $2R$ is an integer and $4R + 1 \le N$, this is the

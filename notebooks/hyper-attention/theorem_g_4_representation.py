@@ -77,8 +77,8 @@ show.table(
 # provided that $w$ is fully symmetric and $f$ is symmetric in its last $n-1$ arguments.
 #
 # **What is true.** This is true of a layer that sums over all tuples, as the theorem does. A layer with an ordered sum,
-# as in Definitions 6.1 and G.1, represents the full sum with one output at any one length. With two outputs, some full
-# sums are out of its reach at every length of three or more tokens.
+# as in Definitions 6.1 and G.1, can represent the full sum at any single length if there is one output. With two
+# outputs, some full sums are out of its reach at every length of three or more tokens.
 #
 # **What changed.** The layers of the paper sum over ordered tuples, but the theorem sums over all tuples. The argument
 # of Theorem 3.1 works only if both sums are the same.

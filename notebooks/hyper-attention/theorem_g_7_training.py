@@ -176,7 +176,7 @@ show.table(
 # <!-- claim hyper-attention/theorem-g-7-orders -->
 # <blockquote>
 #
-# **App. G.4 (Training at order 4)** *Appendix G.4*
+# **Appendix G.4 (Training at order 4)** *Appendix G.4*
 #
 # **The paper states.** For simplicity we prove the convergence of order three linear HyperAttention. However, after
 # this proof, extension to any order is trivial.
