@@ -143,7 +143,7 @@ for way, made in ways.items():
 # $a=0$; otherwise $j+4$ subtracts 1. Instruction $j+2$ is for negative registers and is never reached. The last two
 # instructions alone do the same, so two are enough.
 #
-# <details><summary>Proof of Turing completeness, App. H: one Minsky instruction after the other</summary>
+# <details><summary>Proof of Turing completeness, Appendix H: one Minsky instruction after the other</summary>
 #
 # Let the memory hold $-1,0,1$ in $c_{-1},c_0,c_{+1}$ and the registers of the Minsky machine, and let the counter be
 # the place $j$ of the translation of its next instruction. We show that this is so again after its translation has been
@@ -305,7 +305,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `bits = 6`. What is the largest number a register can hold, and what follows it?
 #    <details><summary>Solution</summary>
 #
-#    The largest is 31, and $31+1$ wraps to $-32$.
+#    The largest is 31, and $31+1$ wraps around to $-32$.
 #
 #    </details>
 #

@@ -96,7 +96,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-l-multiplication -->
 # <blockquote>
 #
-# **App. L bound on multiplication error (Error bound of the product)** *Appendix L*
+# **Appendix L (Error bound of the product)** *Appendix L*
 #
 # **The paper states.** Let $c=\frac{\epsilon_1}{C_1G}$ and $C=\log\frac{C_2}{\epsilon_2}$. Then
 # $|A-(1+cx_{ij})|\le4\frac{e^{\epsilon_1/C_1}\epsilon_2}n$. Hence if $\epsilon_2=\epsilon/4$ and
@@ -131,7 +131,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-l-accumulation -->
 # <blockquote>
 #
-# **App. L error accumulation over T steps (Errors over T steps)** *Appendix L*
+# **Appendix L (Errors over T steps)** *Appendix L*
 #
 # **The paper states.** Assume that the input is $X_t=X_t^*+\epsilon_tM_t$, where $0<\epsilon_t<\frac{t\epsilon}T$ and
 # $\|M_t\|\le1$; we will show that $X_{t+1}=X_{t+1}^*+\epsilon_{t+1}M_{t+1}$, where
@@ -152,7 +152,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-l-footnote-2 -->
 # <blockquote>
 #
-# **App. L (Matrices of a norm above 1)** *Appendix L, footnote 2*
+# **Appendix L (Matrices of a norm above 1)** *Appendix L, footnote 2*
 #
 # **The paper states.** Notice that this [that $\|A\|\le1$] can be assumed without loss of generality, since we can
 # normalize all the errors with the maximum norm of a matrix to the power of $T$.
@@ -177,7 +177,7 @@ show.figure(
 # at most $T\epsilon'$. With a norm above 1, each of these $T$ terms grows by at most $\|A\|^{T-1}$. Steps that enlarge
 # errors are not covered. The functions $1/x$ and $\sqrt x$ are steep near 0 and do enlarge them.
 #
-# <details><summary>Proof of App. L bound on multiplication error, as corrected</summary>
+# <details><summary>Proof of Appendix L, bound on multiplication error, as corrected</summary>
 #
 # Let $c=\sqrt\epsilon/G$, $C=\log(8/\epsilon)$, $\epsilon\le\frac14$, and $u=cx$, so that
 # $|u|\le\sqrt\epsilon\le\frac12$. The entry is $A=e^u/(1+s)$, where $s=e^{-C}\big(1+\frac1n\sum_je^{cx_j}\big)$ lies
@@ -187,7 +187,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of App. L error accumulation over T steps, as corrected</summary>
+# <details><summary>Proof of Appendix L, error accumulation over T steps, as corrected</summary>
 #
 # *Matrices.* Let $b_{t+1}=Ab_t+\eta_t$ with $\|\eta_t\|\le\epsilon'$, in any norm and the norm of matrices that belongs
 # to it, and let $b^*_{t+1}=Ab^*_t$ with $b^*_0=b_0$. The error $e_t=b_t-b^*_t$ is 0 at first, and
@@ -373,9 +373,9 @@ claim.verdict()
 #
 # ## Where the paper differs
 # The paper's $c$ is negative for small $\epsilon$ and too large for large $n\epsilon$. The last line of its proof
-# drops the curvature, and its factor $1/n$ comes from the terms that Eq. (11) loses. The sentence on functions, "in a
-# similar way", needs a Lipschitz constant of at most 1. Copies need the norm of the largest column sum: in the
-# spectral norm, a column that is copied to $s$ places can multiply an error by $\sqrt s$.
+# drops the curvature, and its factor $1/n$ comes from the terms that Eq. (11) loses. The sentence that treats functions
+# "in a similar way" is true only if their Lipschitz constant is at most 1. Copies need the norm of the largest column
+# sum: in the spectral norm, a column that is copied to $s$ places can multiply an error by $\sqrt s$.
 #
 # ## What to remember
 # - Errors add up over the steps if no step enlarges them, but can multiply otherwise.

@@ -119,8 +119,9 @@ show.figure(
 # **What is true.** With one more column, of zeros, one layer with one head leaves $\phi(a_l\cdot x)$ in column $l$, up
 # to $(d-1)e^{a_l\cdot x-C}$.
 #
-# **What changed.** A column of zeros. Without it every weight of the paper's construction is 1. If the $a_l$ span
-# $\mathbb R^d$, no other matrices help: along some direction the layer's output is affine in $x$, and a sigmoid is not.
+# **What changed.** A column of zeros is missing; without it, every weight of the paper's construction is 1. If the
+# $a_l$ span $\mathbb R^d$, no other matrices help: along some direction the layer's output is affine in $x$, and a
+# sigmoid is not.
 #
 # <details><summary>Slips (1)</summary>
 #

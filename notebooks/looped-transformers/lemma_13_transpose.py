@@ -413,10 +413,10 @@ for number, (off, cold, summaries) in sums.items():
 # columns.
 #
 # The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of the
-# columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. Codes of one
-# bit differ by a score of 1, so $n$ other columns take weight $ne^{-\lambda}$, and the temperature has to grow with
-# $\log n$, as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two heads, one for each
-# operand, do the same.
+# columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. One-bit codes
+# differ in score by 1, so $n$ other columns take weight $ne^{-\lambda}$, and the temperature has to grow with $\log n$,
+# as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two heads, one for each operand,
+# do the same.
 #
 # </details>
 #

@@ -60,8 +60,8 @@ def grid(least, most):
 # ## A tiny example
 # We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has height $1/a$ at its start $a$ and
 # may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$, where $1/x$ has fallen from 2 to 1.6,
-# by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at 10
-# lasts until 60.
+# that is, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts
+# at 10 lasts until 60.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]

@@ -136,9 +136,9 @@ show.figure(
 #
 # *Its size.* There are three layers and $k\le7$ more: read the instruction and increase the counter; read both
 # operands, with a head for each, and subtract; write and take the flag; select the counter, clear, and round the
-# memory. The rows are $3L$ each for command and instruction, $L$ each for counter and codes, and one each for the
-# memory, two operands, the buffer of the write, the indicator and its opposite: $8L+6$, whatever $N$. With
-# $L=\lceil\log_2n\rceil$ that is $O(\log n+\log N)$.
+# memory. There are $3L$ rows each for the command and the instruction, $L$ each for the counter and the codes, and one
+# each for the memory, the two operands, the buffer of the write, the indicator and its opposite; together $8L+6$,
+# whatever $N$ is. With $L=\lceil\log_2n\rceil$ that is $O(\log n+\log N)$.
 #
 # *With a hard maximum.* A column without a pointer asks for the scratchpad's column, where command and memory are
 # empty, so look-ups change nothing there. The scratchpad's query is a pointer; the one column with this code answers,
@@ -177,14 +177,15 @@ show.figure(
 #
 # $$\lambda\ge1\quad\text{and}\quad2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
 #
-# and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells right within $\delta$ before
-# a cycle are so within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of cycles.)
+# and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells that are correct to within
+# $\delta$ before a cycle are correct to within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of
+# cycles.)
 #
 # *Bit by bit.* That the ten layers of Appendix G are right is shown layer by layer in {doc}`remark_depth_bounds`, and
 # at which temperature in {doc}`step_6_error_correction`. They have $8L$ rows for command, instruction, counter and
 # codes, $3N$ for the memory and two operands, $\max(3L,2N)$ for the buffer, which takes a whole instruction or two
-# operands, and the indicator. The units of the two reads have the ramps of Step 6, as the last layer has them; where
-# bits are exact they change nothing. Three things in the ten layers are not as printed. The write adds
+# operands, and the indicator. The units of the two reads, like those of the last layer, have the ramps of Step 6; where
+# bits are exact, the ramps change nothing. Three things in the ten layers are not as printed. The write adds
 # $\sigma(v)-\sigma(-v)=v$, where $v$ is what the memory is to change by; with the printed sign it adds $|v|$. The
 # flag's $\sigma(1-N-\sum b)$ is 1 where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum
 # b\ge2-N$; with $1+N$ it is at least 1 whatever the bits are. And the constants of flip and adders are multiplied by

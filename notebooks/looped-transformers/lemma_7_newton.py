@@ -434,7 +434,7 @@ claim.verdict()
 # - Each step squares the residual, so a few products invert a matrix.
 # - The first guess must be $\epsilon A^\top$.
 # - The error is at most that of the products times the square of the condition number, and the constant $c$ controls
-#   it.
+#   this error.
 #
 # ## Exercises
 #

@@ -146,8 +146,8 @@ show.figure(
 #
 # **What is true.** For every $T$, every $\epsilon\le\frac12$ and every $A$ with $\lambda_1\ne0$ there is a looped
 # transformer of 12 layers, with one head in each and $O(d)$ rows, that ends within $\epsilon$ of Algorithm 4's
-# $b_T/\|b_T\|$, if the start has a part along the top eigenvector. Its input is $A/\|A\|$ and the start $b_0=1/\sqrt d$
-# in each entry, and its second loop has $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
+# $b_T/\|b_T\|$, if the start has a component along the top eigenvector. Its input is $A/\|A\|$ and the start
+# $b_0=1/\sqrt d$ in each entry, and its second loop has $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
 # b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first
 # term is 0 for symmetric $A$) and $w\cdot b_0\ne0$. The error is driven to 0 by the temperature together with the
 # constants $c$ and $C$ of the product block. It is the error of the products, magnified about $S^{-3/2}$ times in the
@@ -155,7 +155,7 @@ show.figure(
 #
 # **What changed.** The temperature alone cannot do it. With fixed weights and a fixed number of passes, the output
 # tends to $b_T/\|b_T\|$ as $\lambda$ grows only for a null set of matrices $A$ ($d\ge2$), also if $A/\|A\|$ is given.
-# The start also needs a part along the top eigenvector, which a start of ones need not have.
+# The start also needs a component along the top eigenvector, which a start of ones need not have.
 #
 # <details><summary>Slips (1)</summary>
 #

@@ -37,8 +37,8 @@ from bookpress.claims import schematic
 # with the opposite sign), itself with the 2, and the column that says what comes next. Multiplied by three, the sum of
 # the first two is $2-3=-1$.
 #
-# There are in fact four scratchpads, for a first or a second operand, without or after a jump. They hold the same
-# result, but those for first operands hold it with the opposite sign.
+# There are in fact four scratchpads: for a first or a second operand, each with or without a preceding jump. All four
+# hold the same result, but those for first operands hold it with the opposite sign.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -169,7 +169,7 @@ show.figure(
 # least $h$: for $-h\le s_k\le0$ and for $h\le s_k<2h$. Both are sums of three steps $[s_k\ge e]$, each of them
 # $\mathrm{relu}(2(s_k-e)+\frac32)-\mathrm{relu}(2(s_k-e)+\frac12)$, which is right where $s_k$ is within $\frac14$ of
 # an integer. So the pending result is $b-a$ in all four scratchpads, times the $\sigma$ of each, and $\varphi=1$ where
-# it is at most 0.
+# this result is at most 0.
 #
 # The new state has the record of the instruction just executed as its command, and so its $b$ as $w$; what was pending
 # is in its cell. It is a state of the same form. $\square$

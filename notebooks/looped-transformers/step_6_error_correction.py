@@ -81,7 +81,7 @@ show.figure(
 # <!-- claim looped-transformers/error-correction-step -->
 # <blockquote>
 #
-# **App. G Step 6 (Rounding the state)** *Appendix G, Step 6*
+# **Appendix G (Rounding the state)** *Appendix G, Step 6*
 #
 # **The paper states.** All the elements of $X$ can only be one of $\{-1,0,1\}$, with some additive error from reads and
 # writes. Assume that the temperature is set high enough that the error is $\epsilon<0.5$. Then a noisy bit $b$ can be

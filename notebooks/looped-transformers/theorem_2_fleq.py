@@ -365,8 +365,8 @@ claim.verdict()
 # meant.
 #
 # The runner skips work that cannot change the result, and adds in a different order. We judge the number of rows by its
-# growth: the same number for each further bit of an address, and at most double when $d$ doubles. The error of a
-# product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4. Without products the error has the
+# growth: each further bit of an address must add the same number, and doubling $d$ must at most double it. The error of
+# a product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4. Without products the error has the
 # order $\lambda e^{-2\lambda}$, because wrong pointers shift scores that tie. The factor $\lambda$ lowers the rate
 # between 10 and 15 by $\ln(1.5)/5\approx0.08$, to 1.92. The threshold is 1.8.
 #
@@ -582,7 +582,7 @@ claim.verdict()
 # <!-- claim looped-transformers/remark-full-attention -->
 # <blockquote>
 #
-# **App. C.2 (Only the scratchpad needs full attention)** *Appendix C.2*
+# **Appendix C.2 (Only the scratchpad needs full attention)** *Appendix C.2*
 #
 # **The paper states.** In our specific construction, only the columns within the scratchpad require global attention.
 # By focusing only on these columns, we can reduce the computational complexity of the attention mechanism from

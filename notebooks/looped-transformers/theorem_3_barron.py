@@ -206,7 +206,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* How many times more sigmoids do we need for a tenth of the error, if it falls like $m^{-1/2}$?
+# 1. *By hand.* How many times as many sigmoids do we need for a tenth of the error, if it falls like $m^{-1/2}$?
 #    <details><summary>Solution</summary>
 #
 #    A hundred times as many.

@@ -327,7 +327,7 @@ claim.verdict()
 # <!-- claim looped-transformers/remark-division -->
 # <blockquote>
 #
-# **App. M (Division)** *Appendix M*
+# **Appendix M (Division)** *Appendix M*
 #
 # **The paper states.** Note that using Corollary 6 (multiplication) and Corollary 8 (inversion), the operation of
 # division can be implemented as well.
