@@ -589,8 +589,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `examples_count = 300`. Where does the curve of the other examples fall now?
 #    <details><summary>Solution</summary>
 #
-#    At a larger $c$. With more examples, the smallest lead of a largest logit is smaller, so saturating all of them
-#    requires a larger multiple.
+#    At a larger $c$. With more examples, the narrowest margin by which a largest logit leads is smaller, so saturating
+#    all of them requires a larger multiple.
 #
 #    </details>
 #

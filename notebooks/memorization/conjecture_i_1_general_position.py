@@ -58,11 +58,11 @@
 # E^{(t)\top}\eta^{(t)}$ with $\mathbf 1^\top\eta^{(t)} = 0$, and $\theta^{(t)} = \mathbf 1/n + \lambda\eta^{(t)}$. For
 # large $\lambda$ the rows $s_t$ are independent, since the $\delta_t$ are. A minor that is not 0 there is a polynomial
 # in the weights on the planes $\mathbf 1^\top\theta = 1$; it does not vanish on the open part of them where all weights
-# are positive. With $a_t = 0$ the same is true of $d$ examples, with the span of all tokens of $t$ in place of $D_t$:
-# tokens of $J$ span at least $\min(|J|n, d) \ge |J|$ dimensions, which gives independent rows $E^{(t)\top}\eta^{(t)}$.
-# A small change of the $\eta^{(t)}$ keeps them independent and makes all sums $\mathbf 1^\top\eta^{(t)}$ other than 0,
-# and rows may be scaled: so there are such rows with weights of sum 1, and by the same minor ones with positive
-# weights.
+# are positive. With $a_t = 0$ the same is true of $d$ examples. The span of all tokens of $t$ takes the place of $D_t$:
+# the tokens of $J$ span at least $\min(|J|n, d) \ge |J|$ dimensions, which gives independent rows
+# $E^{(t)\top}\eta^{(t)}$. A small change of the $\eta^{(t)}$ keeps them independent and makes all sums $\mathbf
+# 1^\top\eta^{(t)}$ other than 0, and rows may be scaled: so there are such rows with weights of sum 1, and by the same
+# minor ones with positive weights.
 #
 # *The heads.* Let the first head fit $d$ examples and each further head the next $m$, and follow the proof of
 # Proposition 1 word for word. Claim 1 needs independent queries, and any $d$ are. Lemma 3 needs the queries of $m + 1

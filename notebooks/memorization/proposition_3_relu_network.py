@@ -29,7 +29,7 @@
 # <details><summary>Slips (2)</summary>
 #
 # - The proof has $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$. The constant prefix should be added to the bias, and the
-#   matrix not transposed: $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$.
+#   matrix should not be transposed: $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$.
 # - The network is written $W_2^\top\mathrm{ReLU}(W_1^\top x+b_1)+b_2$ with $W_1\in\mathbb R^{d_2\times d_1}$ and
 #   $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$; no matrix should be transposed.
 #
@@ -251,7 +251,7 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The queries have integer entries, large enough for every $n$ of them to be independent and small enough for exact
-# arithmetic. For each number of outputs, there are three examples more than the bound allows. If the rank of the
+# arithmetic. For each number of outputs, there are three more examples than the bound allows. If the rank of the
 # derivative is always smaller than the number of label entries, the labels that the network can fit have measure zero.
 # In the comparison, both layers have about 330 parameters. For the network, we take the largest rank at three random
 # points. Because of the scaling, it is at most 41 on the hard data and 329 on generic data.

@@ -106,9 +106,9 @@ show.figure(
 # weights is a sum of exponentials, one of which vanishes more slowly than all others. So the determinant is not 0.
 #
 # For both signs we pull the entries of $u$ apart into two groups. Positive $s_t$ then see only the upper group, and
-# negative ones only the lower. What remains is how much weight leaks from one group into the other. For $s$ and $-s$
-# the two leaks balance if each group is a single token, which is the case $n=2$. A group of two tokens or more spoils
-# the balance.
+# negative ones only the lower. It remains to see how much weight leaks from one group into the other. For $s$ and
+# $-s$ the two leaks balance if each group is a single token, which is the case $n=2$. A group of two tokens or more
+# spoils the balance.
 #
 # <details><summary>Proof for queries that differ</summary>
 #
@@ -328,10 +328,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## Another count
-# {cite}`dana2025memorization` count how many associations an attention-only transformer with a skip connection stores:
-# $Hd_h+d$, for contexts of any length. A small run shows where this number comes from. Let the values have width $d_h$,
-# and give each example a separate context. The query and the values of all heads then give $d+Hd_h$ numbers for each
-# example.
+# {cite:t}`dana2025memorization` count how many associations an attention-only transformer with a skip connection
+# stores: $Hd_h+d$, for contexts of any length. A small run shows where this number comes from. Let the values have
+# width $d_h$, and give each example a separate context. The query and the values of all heads then give $d+Hd_h$
+# numbers for each example.
 
 # %%
 rows = []

@@ -114,8 +114,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We examine the first $n$ positions of width 64 with 240 digits, alone and with the same word added to all of them. In
-# a third sentence, we draw the words from a vocabulary half as large as the sentence is long, so that some words are
+# We examine the first $n$ positions of width 64 to 240 digits, alone and with the same word added to all of them. In a
+# third sentence, we draw the words from a vocabulary half as large as the sentence is long, so that some words are
 # repeated.
 
 # %% tags=["parameters"]
@@ -184,7 +184,7 @@ show.table(
 #
 # ### Positions of a trained model
 # The positions of all-MiniLM-L6-v2, a BERT, are learned. We replace the first 64 of them by their best approximation of
-# a lower rank and ask, in float64, which of 60 texts still have independent tokens. We show recorded results
+# lower rank and ask, in float64, which of 60 texts still have independent tokens. We show recorded results
 # (`benchmarks/memorization_weights.py`), because the weights are a package of 83 MB (`make weights`).
 
 # %%

@@ -436,8 +436,8 @@ claim.verdict()
 # each entry is an integer or, on a head's own examples, a combination of integers with weights in thousandths.
 # Therefore $1000\,Z_+$ is an integer matrix.
 #
-# *Its rank.* For a prime $p$ the rank of an integer matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
-# $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
+# *Its rank.* For a prime $p$, the rank of an integer matrix modulo $p$ is at most its ordinary rank: a minor that is
+# not 0 modulo $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
 #
 # *Back to finite weights.* Some $T \times T$ minor of $Z_+$ is not 0. Minors are continuous, so the same minor of
 # $Z(c)$ is not 0 for all large $c$. $\square$
