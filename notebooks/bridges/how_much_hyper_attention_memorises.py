@@ -89,7 +89,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see how to count: there is one row for the start, and each head adds one shift fewer than it has weights.
+# The count is simple: there is one row for the start, and each head adds one row fewer than it has weights.
 #
 # ## What we prove
 # An example is a *query* $q$ and a *context* of $n$ tokens $x_1,\dots,x_n$, all of width $d$. A head of *order* $s$
@@ -111,9 +111,9 @@ show.figure(
 # $n$ tokens of width $d$. Let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes
 # x_{j_{s-1}}$, with one block per head. With fixed scores, the number of arbitrarily labelled examples that can be
 # fitted is at most the rank of the features. This rank is at most $H(N-1)+1$ where all examples share one context ($N =
-# n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise. Where rearranged tuples weigh the same, as with one key
-# for all members, $N$ counts multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one
-# context, the bound is $H(n-1)+1$.
+# n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise. Where rearranged tuples get the same weight, as with one
+# key for all members, $N$ counts multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with
+# one context, the bound is $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -324,7 +324,7 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# We fit the 17 examples up to rounding errors. With an eighteenth example, we miss by about one half.
+# We fit the 17 examples to within rounding error. With an eighteenth example, we miss by about one half.
 #
 # ### When the conditions fail
 # For one context, we require independent tokens, and queries such that no two different sets of queries have the same

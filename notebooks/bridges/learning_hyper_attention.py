@@ -80,8 +80,8 @@ schematic.text(axis, (12.4, 2.5), "T · Φ = 50")
 show.figure(
     fig,
     name="tiny",
-    caption="Two heads of order 3 and two tokens of width one. Blue: what is learned enters through $T$ alone. Below: "
-    "the input enters through Φ alone.",
+    caption="Two heads of order 3 and two tokens of width one. Top (blue): what is learned enters through $T$ "
+    "alone. Bottom: the input enters through Φ alone.",
     alt="Two lanes that meet on the right. The upper one goes from the boxes 1 and 3 of head 1 and 2 and minus 1 of "
     "head 2 to T = 1. The lower one goes from the tokens 1 and 2 to the squares 1, 4, 4 and 16, and to Φ = 50. The "
     "output is T times Φ, 50.",
@@ -228,7 +228,7 @@ show.figure(
 #
 # *No less.* Take tokens $x_1, \dots, x_{s-1}$, followed by a query $q$, which is also a token. For a set
 # $U \subseteq [s-1]$, let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple
-# with a token 0 adds nothing. By inclusion and exclusion,
+# that contains a zero token adds nothing. By inclusion and exclusion,
 #
 # $$\sum_U (-1)^{s-1-|U|}\, \Phi(q, Z_U) = q \otimes \sum_\pi \bigotimes_r x_{\pi(r)}x_{\pi(r)}^\top ,$$
 #

@@ -191,7 +191,7 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 1.2</summary>
 #
-# *The program.* A number $s$ holds $\Sigma$ times the number of the state, where halting states come last. The
+# *The program.* A number $s$ holds $\Sigma$ times the number of the state, with the halting states numbered last. The
 # instruction READ sets $u = s + \mathrm{tape}[p]$, the number of the rule. A search by halving follows: each test
 # subtracts a constant from $u$ and jumps if the result is at most 0. It has $Q\Sigma$ tests and $Q\Sigma+1$ leaves, one
 # for each rule and one for all states that halt, which jumps to the end. A test leaves half of the leaves, rounded up,
@@ -274,8 +274,8 @@ print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 #
 # ### What grows
 # Let the number consist of ones only, which takes the most work for a given length. We count the layers that the
-# computer goes through one after another, and the columns at the end. In linear attention, these columns are all
-# tokens; in the two looped transformers, they are the scratchpad, memory and program.
+# computer goes through one after another, and the columns at the end. In linear attention, each of these columns is a
+# token; in the two looped transformers, they are the scratchpad, the memory and the program.
 
 # %%
 lengths = sorted({count for count in (2, 4, 8, 16, 24, 32, 48, 64, longest) if count <= longest})

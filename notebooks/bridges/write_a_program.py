@@ -106,7 +106,7 @@ show.figure(
 #
 # A frozen transformer of four layers runs compiled Python functions, one SUBLEQ instruction per pass, and returns what
 # Python returns: the greatest common divisor and a sorted list. Ten functions, compiled with and without optimisation,
-# do so on the interpreter of the machine's language.
+# return the same results as Python on the interpreter of the machine's language.
 #
 # </blockquote>
 # <!-- /claim -->
