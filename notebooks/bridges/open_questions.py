@@ -394,4 +394,4 @@ show.table(
 #
 #    </details>
 #
-# Next: [Bridge 1](one_machine_three_ways.ipynb), because two of these questions come from its machines.
+# Next: [Bridge 1](one_machine_three_ways.ipynb). Two of these questions come from its machines.

@@ -357,4 +357,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Appendix G.2.1](skip_trigram.ipynb), because some tasks need three tokens rather than several features.
+# Next: [Appendix G.2.1](skip_trigram.ipynb). Some tasks need three tokens rather than several features.

@@ -387,5 +387,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem G.4](theorem_g_4_representation.ipynb), because we want to know which three-way interactions a layer
-# can represent.
+# Next: [Theorem G.4](theorem_g_4_representation.ipynb). Which three-way interactions can a layer represent?

@@ -227,4 +227,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb), because we want to know whether training finds these weights.
+# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb). Does training find these weights?

@@ -293,5 +293,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Definition 6.1](definition_6_1_hyper_attention.ipynb), because we need to know which pairs of words the layer
-# sums over.
+# Next: [Definition 6.1](definition_6_1_hyper_attention.ipynb). Which pairs of words does the layer sum over?

@@ -544,4 +544,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be correct at other lengths.
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb). We want the trained layer to be correct at other lengths.

@@ -389,5 +389,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Remark F.6](remark_f_6_parallelogram.ipynb), because tokens with several features show a limit of
-# linear layers.
+# Next: [Remark F.6](remark_f_6_parallelogram.ipynb). Tokens with several features show a limit of linear layers.

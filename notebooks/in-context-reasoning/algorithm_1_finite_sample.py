@@ -293,4 +293,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.3](theorem_4_3_rate.ipynb), because it bounds the cost of an inaccurate count.
+# Next: [Theorem 4.3](theorem_4_3_rate.ipynb). The theorem bounds the cost of an inaccurate count.

@@ -241,4 +241,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb), because they show the paper's models.
+# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb). They show the paper's models.

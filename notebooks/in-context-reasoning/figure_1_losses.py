@@ -608,5 +608,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because one of the models fails on new answers only because of
-# rounding.
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb). One of the models fails on new answers only because of rounding.

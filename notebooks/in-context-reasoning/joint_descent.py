@@ -377,5 +377,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because once the noise is counted ([Algorithm
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb). Once the noise is counted ([Algorithm
 # 1](algorithm_1_finite_sample.ipynb)), we can ask which layer learns what.

@@ -508,4 +508,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), because training has to find $\lambda$, and we want to know how fast.
+# Next: [Theorem 3.2](theorem_3_2_rate.ipynb). Training has to find $\lambda$. How fast does it do so?

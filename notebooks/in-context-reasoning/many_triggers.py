@@ -425,4 +425,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb), because with label noise one number per trigger no longer suffices.
+# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb). With label noise, one number per trigger no longer suffices.

@@ -242,5 +242,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because there the same model fails without noise, owing to
-# rounding.
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb). There, the same model fails without noise, owing to rounding.

@@ -240,4 +240,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_thirteen_models.ipynb), because we now train these models to the end.
+# Next: [Table 1](table_1_thirteen_models.ipynb). We now train these models to the end.

@@ -655,5 +655,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb), because we want to know how certain each tick is and
-# how the table looks at the paper's size.
+# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb). How certain is each tick, and how does the table look
+# at the paper's size?

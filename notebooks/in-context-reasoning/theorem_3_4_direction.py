@@ -502,4 +502,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [label noise](noisy_direction.ipynb), because we can also compute the limit there.
+# Next: [label noise](noisy_direction.ipynb). We can also compute the limit there.

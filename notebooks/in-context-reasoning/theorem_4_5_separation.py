@@ -288,5 +288,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_in_one_picture.ipynb), because the theorem assumes the roles, and we want to know what
-# training finds.
+# Next: [Table 1](table_1_in_one_picture.ipynb). The theorem assumes the roles of the layers. What does training find?

@@ -265,5 +265,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Appendix C.1](appendix_c_1_construction.ipynb), because these branches, written as heads, are a universal
-# machine.
+# Next: [Appendix C.1](appendix_c_1_construction.ipynb). Written as heads, these branches are a universal machine.

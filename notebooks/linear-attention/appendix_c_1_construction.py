@@ -330,4 +330,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because the lemma promises a smaller machine, and one exists.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb). The lemma promises a smaller machine, and one exists.

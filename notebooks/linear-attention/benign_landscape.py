@@ -336,4 +336,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 1, layers](figure_1_depth.ipynb), because the paper compares more heads with more layers.
+# Next: [Figure 1, layers](figure_1_depth.ipynb). The paper compares more heads with more layers.

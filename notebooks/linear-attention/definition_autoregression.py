@@ -462,4 +462,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Turing machines in a prompt](definition_turing_machines.ipynb), because the loop can now run a program.
+# Next: [Turing machines in a prompt](definition_turing_machines.ipynb). The loop can now run a program.

@@ -460,4 +460,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [few and many sequences](figure_1_samples.ipynb), because the paper also varies the number of examples.
+# Next: [few and many sequences](figure_1_samples.ipynb). The paper also varies the number of examples.

@@ -318,5 +318,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because labels without a teacher require enough heads for all
-# functions.
+# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb). Labels without a teacher require enough heads for all functions.

@@ -504,5 +504,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because real labels have no model behind them, and we want the
-# certificate for these as well.
+# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb). Real labels have no model behind them, and we want the certificate for
+# these as well.

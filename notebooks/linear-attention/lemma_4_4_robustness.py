@@ -509,5 +509,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 2(a)](figure_2a_distance.ipynb), because the paper tests whether a better certificate brings the fit
-# closer to the truth.
+# Next: [Figure 2(a)](figure_2a_distance.ipynb). Does a better certificate bring the fit closer to the truth?

@@ -869,5 +869,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper also trains a deep network to run machines. [Lemma
+# Next: [Figure 3](figure_3_dfa_execution.ipynb). The paper also trains a deep network to run machines. [Lemma
 # 5.2](lemma_5_2_certified_executor.ipynb) gives a guarantee for every machine, and not only for most of them.

@@ -364,4 +364,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Histories that identify](histories_identify.ipynb), because with four copies of the layer, histories do pass.
+# Next: [Histories that identify](histories_identify.ipynb). With four copies of the layer, histories do pass.

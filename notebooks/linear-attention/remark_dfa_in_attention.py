@@ -312,4 +312,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper trains a deep transformer on the same task.
+# Next: [Figure 3](figure_3_dfa_execution.ipynb). The paper trains a deep transformer on the same task.

@@ -447,4 +447,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 2.1](theorem_2_1_samples.ipynb), because we want to know how many examples the regression needs.
+# Next: [Theorem 2.1](theorem_2_1_samples.ipynb). How many examples does the regression need?

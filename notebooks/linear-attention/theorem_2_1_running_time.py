@@ -469,4 +469,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb), because we do not yet know when all fits are the same function.
+# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb). When are all fits the same function?

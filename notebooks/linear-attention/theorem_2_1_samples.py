@@ -596,6 +596,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 1(a)](figure_1a_heads.ipynb), because the regression uses more heads than the task needs, and we want to
-# know whether they also help ordinary training. The [running
-# time](theorem_2_1_running_time.ipynb) has a separate page.
+# Next: [Figure 1(a)](figure_1a_heads.ipynb). The regression uses more heads than the task needs. Do they also help
+# ordinary training? The [running time](theorem_2_1_running_time.ipynb) has a separate page.

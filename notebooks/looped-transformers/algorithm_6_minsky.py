@@ -309,4 +309,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 1](lemma_1_subleq.ipynb), because it is the machine that ran these programs.
+# Next: [Lemma 1](lemma_1_subleq.ipynb). It is the machine that ran these programs.

@@ -399,4 +399,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 7](lemma_7_newton.ipynb), because it multiplies matrices again and again.
+# Next: [Lemma 7](lemma_7_newton.ipynb). Newton's iteration multiplies matrices again and again.

@@ -370,4 +370,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 17](lemma_17_reciprocal.ipynb), because we now need sums of sigmoids that follow $1/x$ and $\sqrt x$.
+# Next: [Lemma 17](lemma_17_reciprocal.ipynb). We now need sums of sigmoids that follow $1/x$ and $\sqrt x$.

@@ -444,4 +444,4 @@ for number, (off, cold, summaries) in sums.items():
 #
 #    </details>
 #
-# Next: [Lemma 14](lemma_14_product.ipynb), because sums and transposes are useful together with products.
+# Next: [Lemma 14](lemma_14_product.ipynb). Sums and transposes are most useful together with products.

@@ -730,4 +730,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 2](theorem_2_fleq.ipynb), because products are one of the functions that a program may now call.
+# Next: [Theorem 2](theorem_2_fleq.ipynb). Products are one of the functions that a program may now call.

@@ -530,4 +530,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4](theorem_4_calculator.ipynb), because these sums complete the calculator.
+# Next: [Theorem 4](theorem_4_calculator.ipynb). These sums complete the calculator.

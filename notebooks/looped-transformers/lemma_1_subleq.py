@@ -667,4 +667,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Step 6](step_6_error_correction.ipynb), because the machine is exact only if its rounding step is sharp enough.
+# Next: [Step 6](step_6_error_correction.ipynb). The machine is exact only if its rounding step is sharp enough.

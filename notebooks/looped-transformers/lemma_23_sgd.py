@@ -396,4 +396,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Other losses](remark_losses.ipynb), because the square loss is only the simplest one.
+# Next: [Other losses](remark_losses.ipynb). The square loss is only the simplest one.

@@ -452,4 +452,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 1](lemma_1_subleq.ipynb), because reading, adding and writing are most of a SUBLEQ computer.
+# Next: [Lemma 1](lemma_1_subleq.ipynb). Reading, adding and writing are most of a SUBLEQ computer.

@@ -453,5 +453,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 8](lemma_8_power_iteration.ipynb), because the same iteration computes the root that power iteration
-# needs.
+# Next: [Lemma 8](lemma_8_power_iteration.ipynb). The same iteration computes the root that power iteration needs.

@@ -597,5 +597,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [One frozen transformer](abstract_one_frozen_computer.ipynb), because the same weights can run this program and
-# all others.
+# Next: [One frozen transformer](abstract_one_frozen_computer.ipynb). The same weights can run this program and all
+# others.

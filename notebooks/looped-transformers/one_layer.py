@@ -409,4 +409,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 14](lemma_14_product.ipynb), because larger instructions multiply, and a product needs another idea.
+# Next: [Lemma 14](lemma_14_product.ipynb). Larger instructions multiply, and a product needs another idea.

@@ -396,5 +396,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 9](lemma_9_backpropagation.ipynb), because training a network is the longest program that moves its
-# pointers.
+# Next: [Lemma 9](lemma_9_backpropagation.ipynb). Training a network is the longest program that moves its pointers.

@@ -357,4 +357,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 9](lemma_9_backpropagation.ipynb), because a network with a hidden layer needs more than one derivative.
+# Next: [Lemma 9](lemma_9_backpropagation.ipynb). A network with a hidden layer needs more than one derivative.

@@ -329,4 +329,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 1](lemma_1_subleq.ipynb), because reading, adding and branching are all that a SUBLEQ computer needs.
+# Next: [Lemma 1](lemma_1_subleq.ipynb). Reading, adding and branching are all that a SUBLEQ computer needs.

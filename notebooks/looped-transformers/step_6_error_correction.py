@@ -686,4 +686,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [One layer](one_layer.ipynb), because the layer that rounds can do everything else as well.
+# Next: [One layer](one_layer.ipynb). The layer that rounds can do everything else as well.

@@ -523,5 +523,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [One transformer for all programs](abstract_one_frozen_computer.ipynb), because fixed weights can still run
-# every program of the paper.
+# Next: [One transformer for all programs](abstract_one_frozen_computer.ipynb). Fixed weights can still run every
+# program of the paper.

@@ -672,5 +672,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [What temperature alone can do](temperature_alone.ipynb), because a higher temperature does not improve the
-# product block.
+# Next: [What temperature alone can do](temperature_alone.ipynb). A higher temperature does not improve the product
+# block.

@@ -219,4 +219,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 17](lemma_17_reciprocal.ipynb), because for $1/x$ and $\sqrt x$ we can do better than this general rate.
+# Next: [Lemma 17](lemma_17_reciprocal.ipynb). For $1/x$ and $\sqrt x$ we can do better than this general rate.

@@ -382,4 +382,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Remark 2](remark_2_calculator.ipynb), because a column can take the place of a head for each sigmoid.
+# Next: [Remark 2](remark_2_calculator.ipynb). A column can take the place of a head for each sigmoid.

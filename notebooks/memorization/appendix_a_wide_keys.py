@@ -183,5 +183,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb), because there we count what each key width can
-# represent.
+# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb). There we count what each key width can represent.

@@ -594,4 +594,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether any other heads could do better.
+# Next: [Proposition 2](proposition_2_tightness.ipynb). Could any other heads do better?

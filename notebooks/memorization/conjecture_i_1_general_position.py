@@ -315,4 +315,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 4](figure_4_general_position.ipynb), because the paper tests its conjecture by training.
+# Next: [Figure 4](figure_4_general_position.ipynb). The paper tests its conjecture by training.

@@ -347,4 +347,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 1](theorem_1_capacity.ipynb), because we can now say for which data a layer stores arbitrary answers.
+# Next: [Theorem 1](theorem_1_capacity.ipynb). We can now say for which data a layer stores arbitrary answers.

@@ -235,4 +235,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2, the task](section_5_synthetic_task.ipynb), because we had to choose what the paper does not say.
+# Next: [Section 5.2, the task](section_5_synthetic_task.ipynb). We had to choose what the paper does not say.

@@ -365,4 +365,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 4.4](section_4_positions.ipynb), because there we ask what positions in sines and cosines do.
+# Next: [Section 4.4](section_4_positions.ipynb). There we ask what positions in sines and cosines do.

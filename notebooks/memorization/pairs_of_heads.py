@@ -371,6 +371,5 @@ except ParameterError as error:
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because we do not yet know whether real models satisfy the assumptions. If
-# all tokens are in general position, [even the rank grows in proportion to
-# $Hd$](conjecture_i_1_general_position.ipynb).
+# Next: [Table 3](table_3_language.ipynb). Do real models satisfy the assumptions? If all tokens are in general
+# position, [even the rank grows in proportion to $Hd$](conjecture_i_1_general_position.ipynb).

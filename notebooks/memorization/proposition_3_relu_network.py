@@ -281,5 +281,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 4](proposition_4_averaging.ipynb), because we have not yet seen why real data should satisfy the
-# assumptions.
+# Next: [Proposition 4](proposition_4_averaging.ipynb). Why should real data satisfy the assumptions?

@@ -401,4 +401,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_vision.ipynb), because the paper tests the assumptions in vision transformers.
+# Next: [Table 1](table_1_vision.ipynb). The paper tests the assumptions in vision transformers.

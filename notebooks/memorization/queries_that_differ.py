@@ -377,5 +377,5 @@ show.table(
 #
 #    </details>
 #
-# Next: [Remark 1](remark_1_weak_queries.ipynb), because there the paper asks how many examples a layer can store if the
-# queries are less independent.
+# Next: [Remark 1](remark_1_weak_queries.ipynb). How many examples can a layer store if the queries are less
+# independent?

@@ -261,4 +261,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because there we test whole language models.
+# Next: [Table 3](table_3_language.ipynb). There we test whole language models.

@@ -364,5 +364,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we can compare these counts with the number of labels
-# that training stores.
+# Next: [Figure 2](figure_2_memorised_fraction.ipynb). We can compare these counts with the number of labels that
+# training stores.

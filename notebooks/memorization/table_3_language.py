@@ -673,4 +673,4 @@ if checkpoint and columns["as trained"].causal:
 #
 #    </details>
 #
-# Next: [After one layer](one_layer.ipynb), because there we prove that these failures come from the precision.
+# Next: [After one layer](one_layer.ipynb). There we prove that these failures come from the precision.

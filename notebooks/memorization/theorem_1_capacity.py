@@ -786,5 +786,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Claims 1 and 2](claims_1_2_one_head.ipynb), because we still have to see how one matrix can be silent on some
-# examples and decided on all others.
+# Next: [Claims 1 and 2](claims_1_2_one_head.ipynb). How can one matrix be silent on some examples and decided on all
+# others?
