@@ -300,9 +300,9 @@ show.table(
 )
 
 # %% [markdown]
-# In every row we see that the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79
-# at order 4. We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because
-# $(a,b)$ and $(b,a)$ then weigh the same.
+# In every row, the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79 at order 4.
+# We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because $(a,b)$ and
+# $(b,a)$ then weigh the same.
 #
 # ### A read-out for random answers
 # Can we also fit answers in floating-point arithmetic? We give two heads of order 3 random scores, and draw random
@@ -482,8 +482,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that a head adds 2, 8 and 26 dimensions, while each of the head's value entries adds 0.4, 0.32 and 0.21. With
-# separate contexts, our control, an entry adds exactly one dimension at every order.
+# A head adds 2, 8 and 26 dimensions, while each of the head's value entries adds 0.4, 0.32 and 0.21. With separate
+# contexts, our control, an entry adds exactly one dimension at every order.
 
 # %%
 by_formula = {f"order {order}": n ** (order - 1) - 1 for order in orders}

@@ -377,8 +377,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the rank reaches $\psi_s$ with $s$ tokens. With one token fewer, the rank is smaller for ordered sums. For
-# sums over all tuples, the rank may or may not be smaller. [Bridge 7](too_few_tokens.ipynb) counts both.
+# The rank reaches $\psi_s$ with $s$ tokens. With one token fewer, the rank is smaller for ordered sums. For sums over
+# all tuples, the rank may or may not be smaller. [Bridge 7](too_few_tokens.ipynb) counts both.
 #
 # ### One head, or all of them
 # We draw labels at random, so that no model fits them. We use 40 samples with $d=2$. At order 3, a sample has 18

@@ -213,9 +213,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the layers answer all stored sentences correctly. On fresh sentences, one head is no better than a guess
-# among the outputs, and sixteen heads are right on about 40 %. On sentences with unseen outputs, the layers are never
-# right. The single head of Lemma 3.1 answers all three groups without an error.
+# The layers answer all stored sentences correctly. On fresh sentences, one head is no better than a guess among the
+# outputs, and sixteen heads are right on about 40 %. On sentences with unseen outputs, the layers are never right. The
+# single head of Lemma 3.1 answers all three groups without an error.
 #
 # ## How we checked
 # ### What storing costs

@@ -263,9 +263,9 @@ seconds = {way.name: sum(of_job[place].seconds for of_job in ways) for place, wa
 print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 
 # %% [markdown]
-# We see that all situations are right on each transformer. The numbers of passes differ, but a pass costs one layer in
-# linear attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our code, which skips some work with
-# zeros, so we read little into them.
+# All situations are right on each transformer. The numbers of passes differ, but a pass costs one layer in linear
+# attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our code, which skips some work with zeros,
+# so we read little into them.
 #
 # The three transformers are exact for different reasons. In linear attention all entries are integers, so nothing is
 # rounded. SUBLEQ rounds its bits at the end of each cycle. FLEQ keeps real numbers that it cannot round. Here, however,
@@ -317,9 +317,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that linear attention starts lowest and rises twice as steeply as the other two curves on this
-# scale. It overtakes SUBLEQ at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every
-# tape that it has written. The curve of FLEQ is nearly flat, because only the tape grows and the program does not.
+# On the left, linear attention starts lowest and rises twice as steeply as the other two curves on this scale. It
+# overtakes SUBLEQ at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every tape that it
+# has written. The curve of FLEQ is nearly flat, because only the tape grows and the program does not.
 #
 # ## How we checked
 # In addition to our two machines, we compile random machines, run the programs under the interpreters of SUBLEQ and
@@ -398,7 +398,7 @@ claim.control.equal("share right with integers of 2 bits, of four letters", righ
 claim.verdict()
 
 # %% [markdown]
-# We see that some machines take exactly $\Sigma+1$ cycles for one step with this program.
+# Some machines take exactly $\Sigma+1$ cycles for one step with this program.
 #
 # ### A Turing machine as a FLEQ program
 

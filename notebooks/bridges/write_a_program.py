@@ -311,8 +311,8 @@ show.figure(
 )
 
 # %% [markdown]
-# FLEQ always needs fewer passes, but each goes through more layers, as many as its slowest block has. We see that a
-# program of divisions, such as Collatz, becomes far less deep, while a sort, which looks up lists, becomes deeper.
+# FLEQ always needs fewer passes, but each goes through more layers, as many as its slowest block has. A program of
+# divisions, such as Collatz, becomes far less deep, while a sort, which looks up lists, becomes deeper.
 #
 # Others also compile programs for fixed weights. We cite their published figures and did not run them. In place of the
 # softmax, Loom takes the largest scores.

@@ -326,8 +326,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that an agent with the same policy must start in the same cell. An agent that moves up may start anywhere on a
-# diagonal.
+# An agent with the same policy must start in the same cell. An agent that moves up may start anywhere on a diagonal.
 #
 # ## How we checked
 # We compare the layers with sums over $j\ne i$, and divide errors by the number of terms. As controls, we add one

@@ -157,7 +157,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the dots are on the line. With 1 in place of the factors, the predictions have the wrong amplitude.
+# The dots are on the line. With 1 in place of the factors, the predictions have the wrong amplitude.
 #
 # ## How we checked
 # We compare the last output with the next value of the series. The paper's value matrix and its scores of 1 must fail,

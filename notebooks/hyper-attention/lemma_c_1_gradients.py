@@ -312,7 +312,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the norm decays at least as fast as the bound.
+# The norm decays at least as fast as the bound.
 #
 # ## How we checked
 # We compare every formula with a direct computation. Each control changes one ingredient: the mean, the codes, a

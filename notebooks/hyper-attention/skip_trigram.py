@@ -245,7 +245,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that one head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
+# One head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
 #
 # ## How we checked
 # We compare linear and softmax heads with the bound from the rank, and order 3 with the answers. The controls are equal

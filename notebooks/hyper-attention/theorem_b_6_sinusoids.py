@@ -68,8 +68,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that both tables are constant along diagonals, so they depend only on the difference. A $2\times2$ block that
-# turns the code gives the second table. With all frequencies, such blocks give every table of this kind.
+# Both tables are constant along diagonals, so they depend only on the difference. A $2\times2$ block that turns the
+# code gives the second table. With all frequencies, such blocks give every table of this kind.
 #
 # ## The paper states
 # Agent $i$ is at position $n_i$ on a loop of $N$ positions, with the code $p_i$. The function $f$ has the coefficients

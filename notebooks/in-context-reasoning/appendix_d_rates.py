@@ -194,8 +194,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the fully reparameterised models stay at 0. The others vary, in different ways: with ReLU attention, the
-# model that trains $W$ alone has not converged at the smallest rate.
+# The fully reparameterised models stay at 0. The others vary, in different ways: with ReLU attention, the model that
+# trains $W$ alone has not converged at the smallest rate.
 #
 # Next, we count the steps until the loss of each fully reparameterised model is near its final value.
 

@@ -221,8 +221,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the marks of most models coincide. They spread where the rate is too small to leave a plateau in time, or
-# so large that the loss does not settle.
+# The marks of most models coincide. They spread where the rate is too small to leave a plateau in time, or so large
+# that the loss does not settle.
 
 # %%
 at_better_rate = {alpha: {name: apart(name, alpha) for name in TABLE_1} for alpha in levels}
@@ -266,9 +266,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the losses agree to within a tenth of the gap. The fraction of sentences on which the feed-forward layer
-# predicts $\tau$ ranges from about one half to three quarters. At the paper's size, runs even end in two different
-# ways.
+# The losses agree to within a tenth of the gap. The fraction of sentences on which the feed-forward layer predicts
+# $\tau$ ranges from about one half to three quarters. At the paper's size, runs even end in two different ways.
 #
 # ## How we checked
 # Up to $\alpha=0.5$ and at the better rate, the final losses of a model's runs must agree to within the margin of

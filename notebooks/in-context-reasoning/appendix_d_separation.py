@@ -47,7 +47,7 @@ show.figure(
 )
 
 # %% [markdown]
-# In the right column, we see that only the middle number differs from 0.
+# In the right column, only the middle number differs from 0.
 #
 # ## The paper states
 # <!-- claim in-context-reasoning/remark-d-2-2-sufficient -->

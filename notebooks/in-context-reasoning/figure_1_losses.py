@@ -90,8 +90,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the first curve is a falling straight line. The second starts almost as steeply but levels off, so we have
-# to look at its end.
+# The first curve is a falling straight line. The second starts almost as steeply but levels off, so we have to look at
+# its end.
 #
 # ## The paper states
 #
@@ -356,10 +356,10 @@ panels(
 )
 
 # %% [markdown]
-# With noise, we see that only the loss of Reparam-Linear-FA follows a straight line to the end. Models that train full
-# matrices level off. How straight is each curve? The *bend* is the ratio of late to early steepness: 1 for a straight
-# line and 0 for a curve that has levelled off. The *straightness* is the fraction of the variance of the logarithm that
-# a line explains.
+# With noise, only the loss of Reparam-Linear-FA follows a straight line to the end. Models that train full matrices
+# level off. How straight is each curve? The *bend* is the ratio of late to early steepness: 1 for a straight line and 0
+# for a curve that has levelled off. The *straightness* is the fraction of the variance of the logarithm that a line
+# explains.
 
 
 # %%

@@ -294,9 +294,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that gradient steps, here with $\eta=2$, follow $1/(\eta t)$, that steps of fixed length level off, and that
-# the excess falls fast once $\gamma$ is counted. Steps of length $\eta/\sqrt t$ do not stall, but in the end their
-# excess also falls like $1/t$.
+# Gradient steps, here with $\eta=2$, follow $1/(\eta t)$, whereas steps of fixed length level off. Once $\gamma$ is
+# counted, the excess falls fast. Steps of length $\eta/\sqrt t$ do not stall, but in the end their excess also falls
+# like $1/t$.
 #
 # ## How we checked
 # We compare the excess with the limit at the last step and with the bound at every step. For steps of fixed length, we

@@ -211,8 +211,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that with exact gradients the unseen loss keeps falling. With gradients by subtraction it turns and rises,
-# first in float32 and later in float64. With the plain PyTorch loop (squares) it also rises.
+# With exact gradients the unseen loss keeps falling. With gradients by subtraction it turns and rises, first in float32
+# and later in float64. With the plain PyTorch loop (squares) it also rises.
 #
 # Next, we train with label noise. We report the fraction of the gap that remains, from 1 for a model that does not know
 # the output (the *plateau*) to 0 at the lowest possible loss.

@@ -103,8 +103,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that from zero the curve stays above 1, the value for a model that does not know the answer. From small random
-# numbers, the model learns the task.
+# From zero the curve stays above 1, the value for a model that does not know the answer. From small random numbers, the
+# model learns the task.
 #
 # ## The paper states
 #
@@ -177,7 +177,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see that only each model's trained tensors have moved.
+# Only each model's trained tensors have moved.
 #
 # ## How we checked
 #

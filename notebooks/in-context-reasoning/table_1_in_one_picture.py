@@ -513,7 +513,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the last two columns differ in only one row.
+# The last two columns differ in only one row.
 #
 # According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The difference is due to the
 # *fillers*, the other words of a sentence, which according to the paper's text are never outputs. The answer is then

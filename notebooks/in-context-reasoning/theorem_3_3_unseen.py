@@ -168,8 +168,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the curve for one trigger coincides with the stated bound (dotted). The curve for five triggers crosses
-# one half much later.
+# The curve for one trigger coincides with the stated bound (dotted). The curve for five triggers crosses one half much
+# later.
 #
 # ## How we checked
 # We compare the transformer with the closed form on sentences with one to three bigrams, and a solver proves the

@@ -199,8 +199,8 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that the deviation is parallel to $Ne^{-\eta t}$ and, for large $t$, far above the stated rate. On
-# the right, its ratio to the whole stated bound grows like $M^{1/4}$, so no constant makes the bound true.
+# On the left, the deviation is parallel to $Ne^{-\eta t}$ and, for large $t$, far above the stated rate. On the right,
+# its ratio to the whole stated bound grows like $M^{1/4}$, so no constant makes the bound true.
 #
 # ## How we checked
 # We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we can compute exactly

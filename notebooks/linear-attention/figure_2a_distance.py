@@ -74,7 +74,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the output is $7+2=9$ and not 7.
+# The output is $7+2=9$ and not 7.
 #
 # ## The paper states
 # The *teacher* is this head with keys and values of width $d$, and $\zeta$ is the random vector in the query's token.

@@ -65,9 +65,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that a data point closer to 0 gives a wider fan. The mean square of $x$ on the data is $\lambda=1$ on the
-# left and $\lambda=\tfrac14$ on the right. If we accept a squared error of $\varepsilon=1$, the squared difference is
-# at most $4\varepsilon x^2/\lambda$, which at $x=2$ is $4^2$ on the left and $8^2$ on the right.
+# A data point closer to 0 gives a wider fan. The mean square of $x$ on the data is $\lambda=1$ on the left and
+# $\lambda=\tfrac14$ on the right. If we accept a squared error of $\varepsilon=1$, the squared difference is at most
+# $4\varepsilon x^2/\lambda$, which at $x=2$ is $4^2$ on the left and $8^2$ on the right.
 #
 # ## The paper states
 # A layer of linear attention, $\mathrm{MHLA}_\Theta$, is linear in its cubic features, and $\Lambda_D$ is their

@@ -52,7 +52,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that every column computes its own address from the same instruction.
+# Every column computes its own address from the same instruction.
 #
 # ## The paper states
 # <!-- claim looped-transformers/fleq-step-1 -->

@@ -83,7 +83,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that each layer waits for the one before it. The next cycle begins in column 7, with the same weights.
+# Each layer waits for the one before it. The next cycle begins in column 7, with the same weights.
 #
 # ## The paper states
 # The input has $n$ columns, and $L=\lceil\log_2n\rceil$ bits are enough for the address of a column.

@@ -60,8 +60,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the exchange is symmetric. In a read, only the scratchpad keeps its result. In a write, only the target
-# does.
+# The exchange is symmetric. In a read, only the scratchpad keeps its result. In a write, only the target does.
 #
 # ## The paper states
 # <!-- claim looped-transformers/lemma-3 -->

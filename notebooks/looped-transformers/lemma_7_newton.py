@@ -58,7 +58,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the number of right digits doubles once the residual is small.
+# The number of right digits doubles once the residual is small.
 #
 # ## The paper states
 # <!-- claim looped-transformers/algorithm-3 -->

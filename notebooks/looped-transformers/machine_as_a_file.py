@@ -122,7 +122,7 @@ show.figure(
 
 
 # %% [markdown]
-# We see that nearly all weights are zero. The others form short diagonals and staircases.
+# Nearly all weights are zero. The others form short diagonals and staircases.
 #
 # ### A program without torch
 # The following is all the code that we need to run a program. We write a number in bits, the lowest first, with $-1$ in

@@ -252,9 +252,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The first four rows are the scratchpads: we see that each looks at three columns. Most other columns look at
-# themselves. In each role, one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it
-# is being written.
+# The first four rows are the scratchpads: each looks at three columns. Most other columns look at themselves. In each
+# role, one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it is being written.
 #
 # ## How we checked
 # We run random programs, and programs that test the limits: extreme integers, jumps to themselves, reserved cells

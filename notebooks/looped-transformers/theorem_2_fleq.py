@@ -73,7 +73,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that all blocks are present in every pass. The instruction only decides which of them receives the operands.
+# All blocks are present in every pass. The instruction only decides which of them receives the operands.
 #
 # ## The paper states
 # The instruction FLEQ$(a,b,c,m,\mathit{flag},p,d_h,d_w)$ computes $\text{mem}[c]=f_m(\text{mem}[a],\text{mem}[b])$ and
@@ -260,7 +260,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that without products only rounding remains. A product adds about $10^{-7}$.
+# Without products only rounding remains. A product adds about $10^{-7}$.
 #
 # ### Random programs
 # Next we give one machine with five blocks random programs: any function, operands and width, and jumps to any

@@ -62,7 +62,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that an error of the fourth instruction passes through a root and a percentage.
+# An error of the fourth instruction passes through a root and a percentage.
 #
 # ## The paper states
 # <!-- claim looped-transformers/theorem-4 -->
