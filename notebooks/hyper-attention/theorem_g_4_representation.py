@@ -123,7 +123,7 @@ show.table(
 # $$T_{\beta\beta} = \tfrac{2L}{L+1}\, G_{\beta\beta}, \qquad T_{\beta\gamma} = 2 G_{\beta\gamma} - \tfrac1{L+1}
 # (G_{\beta\beta} + G_{\gamma\gamma}) .$$
 #
-# From $L = 3$ on it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
+# For $L \ge 3$ it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
 # neighbours that change places show what is not symmetric. A layer has $T = C_{\alpha\beta\gamma} W_{\beta\gamma\tau}$,
 # of rank one in $(\alpha, \tau)$ for every pair; the table adds up matrices of rank one with different $w$. With one
 # output every table is of rank one, and so it is if all $w_{\beta\gamma}$ are multiples of one vector.

@@ -244,7 +244,7 @@ show.figure(
     fig,
     name="searches",
     caption="The fraction of searches that end at a global minimum, for one function of each width $d$.",
-    alt="Two curves over the number of heads. At width 2 the fraction is 1 from three heads on.",
+    alt="Two curves over the number of heads. At width 2 the fraction is 1 with three or more heads.",
 )
 
 # %% [markdown]

@@ -324,8 +324,8 @@ show.figure(
     caption="Each point is a fit with zero loss. To the right of the dashed line the certificate holds, and all fits "
     "equal the teacher. To its left, models with four heads find other functions; models with one head do so only at "
     "$N = 3$.",
-    alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
-    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
+    alt="Distances of p on a logarithmic axis against the number of samples. With six or more samples all marks are "
+    "near 1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
     "samples both are large.",
 )
 

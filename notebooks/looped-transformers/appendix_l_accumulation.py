@@ -120,10 +120,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_2=1$ and $n\le5$, the paper's choice does not fail for large $\epsilon<1$. From $n=6$
-# on, and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the
-# distance is above 10. For small $\epsilon$, the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which
-# is divided by $c$, is that of Lemma 14.
+# **Beyond the paper.** With $C_2=1$ and $n\le5$, the paper's choice does not fail for large $\epsilon<1$. For $n\ge6$,
+# and with a large $C_2$ for $n\ge4$, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the distance is
+# above 10. For small $\epsilon$, the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which is divided by
+# $c$, is that of Lemma 14.
 #
 # </blockquote>
 # <!-- /claim -->

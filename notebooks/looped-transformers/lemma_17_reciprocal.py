@@ -228,7 +228,7 @@ show.table(
 # With $s=1/\epsilon a$ an interval takes $s$ to $s^2/(s+1)$. That lessens $s$ by $s/(s+1)$ and $\ln s$ by at least
 # $1/(s+1)$, and so $s+\ln s$ by at least 1: from $s=m/2.25$ down to 1 there are at most $m/2.25+\ln(m/2.25)$ intervals.
 # From there on $\epsilon a$ is doubled once and then at least squared in each; another $4+\log_2m$ lead to $e^m$. The
-# sum is at most $m$ from $m=20$ on, and below that the intervals can be counted. $\square$
+# sum is at most $m$ for $m\ge20$, and below that the intervals can be counted. $\square$
 #
 # </details>
 #

@@ -585,7 +585,7 @@ claim.verdict()
 # *The rows.* A number is a vector of $N$ bits in the memory, and so it is in the two operands, which makes $3N$ rows
 # beside the $8L$ of command, instruction, counter and codes. The printed number leaves $2\log N+1$, which is less than
 # $3N$ for all $N$, since $\log_2N<N$. With a real number in a cell the machine above has $8L+6$ rows, and
-# $6\le2\log_2N+1$ if $N\ge2^{5/2}$, that is, from 6 on.
+# $6\le2\log_2N+1$ if $N\ge2^{5/2}$, that is, for $N\ge6$.
 #
 # *The memory and the counter.* Let the counter be at the last instruction, $(a,b,c)$ with cell $a$ holding 0, cell $b$
 # holding $-1$ and $c$ its own column, and take a cycle, as it is proved above for real rows and in

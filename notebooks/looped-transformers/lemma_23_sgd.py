@@ -163,8 +163,8 @@ def data(count, source=source):
 # 18 instructions: 6 for an update, 3 and 3 for the pointers, 5 for the counters and the halt.
 #
 # *Without pointers.* A point's copy has the 6 instructions of an update. A copy must hold all that reads or changes
-# `temp`: the first line writes over what the next ones read. With counter, jump and halt there are $6n+3$, which from
-# $n=3$ on is within the $7n$ of the paper.
+# `temp`: the first line writes over what the next ones read. With counter, jump and halt there are $6n+3$, which for
+# $n\ge3$ is within the $7n$ of the paper.
 #
 # *The factor.* The term of $\frac1n\sum_i(x_i\cdot w-y_i)^2$ for one point has the gradient $\frac2n(x_i\cdot
 # w-y_i)x_i$: its descent with rate $\eta'$ is the above with $\eta=2\eta'/n$.

@@ -645,8 +645,8 @@ claim.verdict()
 # therefore search from above. In float64 one term $e^{-2\lambda}$ next to 1 is rounded away from $\lambda=18.4$ on,
 # and $L$ of them from about $\frac12(53\ln2+\ln L)$ on, which is 19.5 at 1024 columns. From there every length is
 # exact. The programs run on the fast runner, which adds the weights of a look-up in a different order from the
-# layers, so near this limit the two temperatures can differ by a few tenths. In float32 this happens near 8, but from
-# $N=24$ on the sums of the adder do not fit into 24 bits, and no temperature helps.
+# layers, so near this limit the two temperatures can differ by a few tenths. In float32 this happens near 8, but for
+# $N\ge24$ the sums of the adder do not fit into 24 bits, and no temperature helps.
 #
 # The solver assumes that the codes of all other columns differ in a single bit. Its bounds are therefore coarser than
 # those of the proof. With the ramps at the reads it finds the machine exact at $\lambda=4$, and it needs 12 for the

@@ -90,7 +90,7 @@ show.figure(
 #
 # Hence, if a real-analytic function is affine on no open set, the inputs at which the outputs tend to it are a null
 # set. Such functions are $ab$ and $A^\top B$; Newton's $X_1$ and $A^{-1}$; for the power $A^T$, the vector $A^T\mathbf
-# 1$ from $T=2$ on; and $A^T\mathbf 1/\|A^T\mathbf 1\|$ for $T\ge1$ and $d\ge2$, also if $A/\|A\|$ is given. For $X_1$
+# 1$ for $T\ge2$; and $A^T\mathbf 1/\|A^T\mathbf 1\|$ for $T\ge1$ and $d\ge2$, also if $A/\|A\|$ is given. For $X_1$
 # this is so with a fixed $\epsilon$, with one that is given, and with $\epsilon=1/\|A\|^2$. Except for the last, it
 # remains so if only some heads become sharper and the others keep their $\lambda$.
 #

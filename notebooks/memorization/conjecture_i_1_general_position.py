@@ -155,14 +155,14 @@ show.figure(
     name="promise",
     caption=f"The guaranteed number of examples and the rank of Z, for H = {heads}, d = {width}. The dotted line is "
     "the number in the caption of the paper's Figure 4.",
-    alt="Against the context size: squares, from two tokens on, on a level line at the top; circles on a rising curve "
-    "below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at the "
+    alt="Against the context size: squares, with two or more tokens, on a level line at the top; circles on a rising "
+    "curve below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at the "
     "right end.",
 )
 
 # %% [markdown]
-# General position guarantees more than Theorem 1 at every length. From two tokens on, $Z$ even has full rank on random
-# data. On the worst data, its rank is exactly the guaranteed number. Next we build the weights at six sizes.
+# General position guarantees more than Theorem 1 at every length. With two or more tokens, $Z$ even has full rank on
+# random data. On the worst data, its rank is exactly the guaranteed number. Next we build the weights at six sizes.
 
 # %%
 sizes = [(2, 2, 4), (3, 2, 6), (3, 3, 7), (3, 5, 7), (4, 4, 8), (4, 8, 20)]
@@ -228,12 +228,12 @@ show.figure(
     caption="The largest T for which training fits the labels, for d = 4, n = 3: mean and range of the draws. Dotted: "
     "Hd. Dashed: the guaranteed number.",
     alt="Two curves that rise with the number of heads, above two straight lines. The curve for separate contexts is "
-    "the higher one from two heads on.",
+    "the higher one with two or more heads.",
 )
 
 # %% [markdown]
 # With two and three heads and separate contexts, training stores more than twice $Hd$ labels on average. Separate
-# contexts help from two heads on.
+# contexts help if there are two or more heads.
 #
 # ## How we checked
 # We enumerate all subsets of small worst-case data, and z3 proves the bound on the rank for all weights at one size. As

@@ -205,7 +205,8 @@ show.figure(
     caption="all-MiniLM-L6-v2, texts of 64 tokens, float64: the fraction of texts whose tokens are independent, if "
     "the positions are cut to a lower rank.",
     alt="Three curves against the rank. Before the first layer the curve rises from 0 at rank 1 to 0.1 at rank 16, "
-    "0.85 at rank 32 and 1 at rank 48. After one layer and after six, it is near 0.8 at rank 1, and 1 from rank 8 on.",
+    "0.85 at rank 32 and 1 at rank 48. After one layer and after six, it is near 0.8 at rank 1, "
+    "and 1 at rank 8 and above.",
 )
 
 # %% [markdown]

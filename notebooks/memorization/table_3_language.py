@@ -656,8 +656,8 @@ if checkpoint and columns["as trained"].causal:
 # ## Exercises
 #
 # 1. *By hand.* Texts of $n$ tokens are drawn from a vocabulary of $V$ words, all equally likely, and GPT-2 uses the
-#    last word as its query. At most how many texts can have different queries at the embedding? From how many texts on
-#    are two equal queries likely?
+#    last word as its query. At most how many texts can have different queries at the embedding? How many texts are
+#    enough to make two equal queries likely?
 #    <details><summary>Solution</summary>
 #
 #    At most $V$, one for each last word. As in the birthday problem, two equal queries are likely from about
