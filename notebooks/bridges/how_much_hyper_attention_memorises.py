@@ -129,12 +129,12 @@ show.figure(
 # Let all examples share one context of independent tokens, and let no two different sets of queries have the same sum.
 # For almost all score tensors, the rank of the features of $T$ examples is $\min(T, H(N-1)+1)$. The same is true for
 # scores of width one, where a query vector multiplies one key vector per member. At order 2, the bound $H(n-1)+1$ is
-# thus reached with $d_h = 1$, for which Theorem 1 of the paper on memorization gives $H(\min(n, d_h)-1)+1 = 1$.
+# thus reached with $d_h = 1$, for which Theorem 1 of the paper on memorisation gives $H(\min(n, d_h)-1)+1 = 1$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The last sentence surprised us. Theorem 1 of the paper on memorization requires independent queries and keys of width
+# The last sentence surprised us. Theorem 1 of the paper on memorisation requires independent queries and keys of width
 # $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. At order 2 even the condition on sums can
 # go: {claim:ref}`queries need only differ <memorization/queries-that-differ>` from each other and from 0, and for $n=2$
 # from each other's opposites. If the answers are known when the heads are built, {claim:ref}`pairs of heads
@@ -148,7 +148,7 @@ show.figure(
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over those with $j_1 \le j_2 \le \dots$.
 # For almost all score tensors and almost all $T$ examples with separate contexts, the rank is $\min(T, H\,d^{s-1})$.
 # With $n < s-1 \le d$ the rank is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ for
-# every such $n\ge2$. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and
+# every such $n\ge2$. Appendix I.1 of the paper on memorisation conjectures this for tokens in general position, and
 # here it holds for almost all tokens.
 #
 # </blockquote>
@@ -379,7 +379,7 @@ claim.verdict()
 
 # %% [markdown]
 # With one context, we require that every rank equals its bound. We also compare with Theorem 1 of the paper on
-# memorization, which promises only a single example at $d_h=1$. We use the three violations above as controls. For the
+# memorisation, which promises only a single example at $d_h=1$. We use the three violations above as controls. For the
 # proof we build its matrix $B$ for two heads of order 2.
 
 # %%

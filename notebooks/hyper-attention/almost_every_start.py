@@ -94,7 +94,7 @@ show.figure(
 # **Beyond Theorem 4.4 (Gradient flow reaches zero loss from almost every start)**
 #
 # Let the data be versatile (Assumption 4.2) and $d_2=1$, and let $L$ be the loss minus its least-squares value, which
-# is 0 for realizable targets. For any targets and any invertible embedding, the second derivative of the loss has a
+# is 0 for realisable targets. For any targets and any invertible embedding, the second derivative of the loss has a
 # negative eigenvalue at every critical point with $L>0$. If the codes are orthonormal, the flow converges to $L=0$ from
 # almost every $C(0)$, $w(0)$, and the final decay is exponential. If, moreover, $w_\nu(0)^2-\|C_{:,\nu}(0)\|^2\ge c>0$
 # for all $\nu$, then $L(t)\le L(0)\,e^{-4c\zeta^2t/B}$.

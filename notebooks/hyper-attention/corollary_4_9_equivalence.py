@@ -91,7 +91,7 @@ require(seed=(seed, 0, None))
 #
 # <blockquote>
 #
-# **Beyond the paper.** The task must be realizable with the skip connection, so the targets must contain the same skip.
+# **Beyond the paper.** The task must be realisable with the skip connection, so the targets must contain the same skip.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -186,7 +186,7 @@ show.table(
 # <blockquote>
 #
 # **Beyond the paper.** At order $n$, counts of allowed $(n-1)$-tuples of positions replace pair counts. If they are
-# versatile and the targets realizable, the flow from $C(0)=0$, $w(0)\ge b>0$ reaches zero training error under the same
+# versatile and the targets realisable, the flow from $C(0)=0$, $w(0)\ge b>0$ reaches zero training error under the same
 # bound.
 #
 # </blockquote>

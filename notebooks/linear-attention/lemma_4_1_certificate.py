@@ -118,7 +118,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - For realizability with noise, the text refers to Lemma 4.4 where it means Lemma B.2.
+# - For realisability with noise, the text refers to Lemma 4.4 where it means Lemma B.2.
 #
 # </details>
 #
@@ -169,7 +169,7 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# If the data are realizable, some model has loss 0. Every minimiser therefore also has loss 0, and its coefficients
+# If the data are realisable, some model has loss 0. Every minimiser therefore also has loss 0, and its coefficients
 # solve the linear equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the vectors $\mathcal{H}(Z_i)$ span
 # the whole space, these equations have only one solution. It does not matter whether the coefficients come from one
 # head or from a hundred.
@@ -181,7 +181,7 @@ show.figure(
 #
 # <details><summary>Proof of Lemma 4.1</summary>
 #
-# The loss is a mean of squares and 0 for the model that realizes the data. Every minimiser $\Theta$ therefore has loss
+# The loss is a mean of squares and 0 for the model that realises the data. Every minimiser $\Theta$ therefore has loss
 # 0: $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
 # another minimiser and $c = p_a(\Theta) - p_a(\Theta')$. Then $\langle c, \mathcal{H}(Z_i)\rangle = 0$ for all $i$, and
 # $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since $\lambda_{\min}(\Lambda_D) > 0$,
@@ -325,8 +325,8 @@ show.figure(
     "equal the teacher. To its left, models with four heads find other functions; models with one head do so only at "
     "$N = 3$.",
     alt="Distances of p on a logarithmic axis against the number of samples. With six or more samples all marks are "
-    "near 1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
-    "samples both are large.",
+    "near 1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At "
+    "three samples both are large.",
 )
 
 # %% [markdown]
@@ -620,7 +620,7 @@ claim.verdict()
 # $\Omega_\Theta=\{\hat\Theta\in\Omega\mid\hat\Theta=\arg\min_{\Theta\in\Omega}\mathcal L(\mathcal U_\Theta,D)\}$ (13).
 #
 # **What is true.** Eq. 3 holds with the infimum in place of the minimum. The minimum exists for at least $d(d+1)/2$
-# heads, for data that $H$ heads realize, and for one head if $\lambda_{\min}>0$. Otherwise it need not exist, and then
+# heads, for data that $H$ heads realise, and for one head if $\lambda_{\min}>0$. Otherwise it need not exist, and then
 # $\Omega_{\mathrm{ERM}}$ is empty. For example, there are three samples at $d=2$ on which one head has no minimiser.
 #
 # **What changed.** For $d=2$, two heads come arbitrarily close to a function that no two heads compute. On the labels

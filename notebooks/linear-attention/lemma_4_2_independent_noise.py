@@ -86,7 +86,7 @@ show.figure(
 #
 # **What is true.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$, be drawn independently from a
 # distribution $\nu$ with $m_4 > m_2^2$, so that the square of an entry is not constant (for $d=1$, any $n$ and $m_2>0$
-# are enough). Then all minimisers of the population risk on realizable data are the same function. If the sixth moment
+# are enough). Then all minimisers of the population risk on realisable data are the same function. If the sixth moment
 # is finite, $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
 #
 # **What changed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false: minimisers on inputs with
@@ -122,7 +122,7 @@ show.figure(
 #
 # <details><summary>Proof of Lemma 4.2, as corrected</summary>
 #
-# *Equal outputs.* On realizable data a minimiser of the population risk has loss 0. So two of them, with coefficients
+# *Equal outputs.* On realisable data a minimiser of the population risk has loss 0. So two of them, with coefficients
 # $P$ and $P'$, have $(P - P')\mathcal{H}(Z) = 0$ almost surely, and it is enough to show: if $\sum_{j\le k,\ell}
 # c_{jk\ell}\langle z_j, z_k\rangle z_{\ell n} = 0$ almost surely, then $c = 0$. (Then $P = P'$, and the two are the
 # same function at every length.) No moment is needed for this. If the sixth moment is finite, $\Lambda =

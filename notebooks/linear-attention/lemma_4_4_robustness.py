@@ -103,7 +103,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** No realizability is needed, and the constant 4 is attained. If one of the two models has loss 0,
+# **Beyond the paper.** No realisability is needed, and the constant 4 is attained. If one of the two models has loss 0,
 # the constant is 1.
 #
 # </blockquote>

@@ -121,7 +121,7 @@ show.figure(
 #
 # **What changed.** If $A$ is not normalised, or the start consists of ones, $S$ can leave the range of Algorithm 11.
 # For example, from ones, $A=11^\top/d$, whose norm is 1, has $S=d$. In addition, $T$ rounds of the second loop can be
-# too few at any $T$. For large $T$ they never suffice if $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
+# too few at any $T$. For large $T$ they never suffice if $A$ is diagonalisable and $|\lambda_1|\le\frac23\|A\|$.
 #
 # <details><summary>Slips (3)</summary>
 #
@@ -270,7 +270,7 @@ show.figure(
 # serves all $T$. As soon as $T$ is at least this count, $T$ rounds are enough for both loops; before, they need not be.
 #
 # *$T$ rounds.* If $\varrho>\frac23$, the first term is less than $T$ by a multiple of $T$, and for large $T$ $T$ rounds
-# are enough. For diagonalizable $A$, $\|b_T\|\le\gamma\varrho^T$ for some $\gamma$. If $\varrho\le\frac23$, then $\sqrt
+# are enough. For diagonalisable $A$, $\|b_T\|\le\gamma\varrho^T$ for some $\gamma$. If $\varrho\le\frac23$, then $\sqrt
 # S\le\gamma(\frac23)^T$. A round multiplies $u$ by at most $\frac32$, so that $u_{T-i}\le\gamma(\frac23)^i$. Choose $i$
 # so that this is at most $\frac12$. For all large $T$ the last $i$ rounds then end with $u_T\le g^i(\frac12)\lt1$,
 # where $g(u)=u(3-u^2)/2$ is applied $i$ times: the length of $b_Tx_T$, which is $u_T$, stays away from 1.

@@ -156,8 +156,8 @@ show.figure(
     caption=f"The guaranteed number of examples and the rank of Z, for H = {heads}, d = {width}. The dotted line is "
     "the number in the caption of the paper's Figure 4.",
     alt="Against the context size: squares, with two or more tokens, on a level line at the top; circles on a rising "
-    "curve below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at the "
-    "right end.",
+    "curve below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at "
+    "the right end.",
 )
 
 # %% [markdown]
