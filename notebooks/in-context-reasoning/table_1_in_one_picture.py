@@ -602,14 +602,14 @@ claim.verdict()
 # The 47 of 52 cells are those of all rows except Origin-Softmax-F, without the cell of Reparam-Linear-W-FA for unseen
 # words without noise. In that cell the rule agrees with the paper for the wrong reason. With exact gradients, the logit
 # of an unseen word also grows, only more slowly, and the loss on it decreases. The paper's dash is an effect of
-# rounding in long runs ({doc}`table_1_thirteen_models`). With noise it is not rounding.
+# rounding in long runs ({doc}`table_1_thirteen_models`). With noise, rounding is not the cause.
 #
 # Softmax attention collects all words equally while $W=0$. With the fillers of the paper's text, a trained $V$ then
 # needs no trained $W$: $V=rH\sum_{y\in\mathcal O}E(y)E(y)^\top$ gives the output logit $r$ and all other words 0. This
 # is why (a) is required for linear and ReLU attention alone.
 #
-# The thresholds follow from the proofs, except the one for the losses, which we take from
-# {doc}`table_1_thirteen_models`. In question c the threshold is the shift of ReLU, which gives $\tau$ a weight of that
+# The thresholds follow from the proofs, except the one for the losses, which we take from the page about {doc}`Table 1
+# <table_1_thirteen_models>`. In question c the threshold is the shift of ReLU, which gives $\tau$ a weight of that
 # size. We set it after first runs. We leave Reparam-Softmax-F out of question c, because softmax leaves a little weight
 # on $\tau$ (less as $\lambda$ grows), and question b has already decided this model.
 #

@@ -180,7 +180,7 @@ def data(count, source=source):
 # *Program.* The repaired program of Algorithm 13 makes the $Tn_d$ updates in order, with pointers or with copies. Its
 # number of instructions executed is fixed by $T$ and $n_d$.
 #
-# *Machine.* The machine of Theorem 2 executes one instruction a pass, and moves of pointers among them
+# *Machine.* The machine of Theorem 2 executes one instruction per pass, and moves of pointers are among them
 # ({doc}`pointer_blocks`). It has 9 layers and those of its deepest block, the transpose with 3; its blocks share one
 # head. Memory and program have $O(|\mathcal D|+d)$ columns with pointers, and $O(d\,|\mathcal D|)$ with copies, each
 # point in $d$ columns. The logarithm of either is $O(\log|\mathcal D|+\log d)$, so that the $O(Md+\log n)$ rows with a
