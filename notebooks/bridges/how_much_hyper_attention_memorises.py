@@ -172,11 +172,11 @@ show.figure(
 # one block for each head $h$. *One context.* These features are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that
 # is the same for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each
 # head add up to 1. Therefore the sums of the columns of any two heads are equal, which gives $H-1$ independent
-# relations and leaves $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one
-# column per multiset is left.
+# relations and leaves $HN-(H-1)$. Where rearranged tuples get the same weight, their columns of $\Theta$ are equal, and
+# one column per multiset is left.
 #
-# *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed, each
-# block is a symmetric tensor. $\square$
+# *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples get the same weight and all are summed,
+# each block is a symmetric tensor. $\square$
 #
 # </details>
 #
@@ -302,7 +302,7 @@ show.table(
 # %% [markdown]
 # In every row, the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79 at order 4.
 # We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because $(a,b)$ and
-# $(b,a)$ then weigh the same.
+# $(b,a)$ then get the same weight.
 #
 # ### A read-out for random answers
 # Can we also fit answers in floating-point arithmetic? We give two heads of order 3 random scores, and draw random
@@ -517,8 +517,8 @@ claim.verdict()
 #    if both members of a pair have the same key?
 #    <details><summary>Solution</summary>
 #
-#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always weigh the same. This leaves
-#    six unordered pairs, so $2\cdot5+1=11$.
+#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always get the same weight. This
+#    leaves six unordered pairs, so $2\cdot5+1=11$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `n = 4`. Between which orders does the rank per value entry fall now?

@@ -194,9 +194,9 @@ show.figure(
 # **Bridge 2.5 (The regression against gradient descent)**
 #
 # The tasks are colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real-valued
-# tokens. With samples that determine the task, the regression recovers the task up to rounding errors at other lengths.
-# Adam on one head, from random starts and after 600 steps at the best of three rates, has an error of $10^{-6}$ or more
-# relative to the size of the labels.
+# tokens. With samples that determine the task, the regression recovers the task to within rounding error at other
+# lengths. Adam on one head, from random starts and after 600 steps at the best of three rates, has an error of
+# $10^{-6}$ or more relative to the size of the labels.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -660,8 +660,8 @@ show.figure(
 # one head.
 #
 # ## How we checked
-# For the features, we require agreement up to rounding errors and the exact rank. As controls, the kernel of the next
-# order should disagree, and ordered sums should lose rank with one token fewer.
+# For the features, we require agreement to within rounding error and the exact rank. As controls, the kernel of the
+# next order should disagree, and ordered sums should lose rank with one token fewer.
 
 # %%
 named = {kind: "d = {}, s = {}, {}".format(*kind) for kind in kinds}

@@ -92,8 +92,8 @@ for part, bend, aside in ((0, -0.12, 0.15), (2, -0.1, -0.15)):
 show.figure(
     fig,
     name="heads",
-    caption="The situation after one step, state right and head at cell 2, in three computers. Blue: where the head is "
-    "kept.",
+    caption="The situation after one step, state right and head at cell 2, in three computers. Blue marks where the "
+    "head is kept.",
     alt="Three rows. First, a tape of three cells with the word right under its middle cell, an arrow, and a tape of "
     "four cells with the word right under the third. Second, six boxes named right 0 to add 2, of which right 2 is "
     "marked, and a tape. Third, four boxes, read, find rule, write and move; arrows lead from read and write to the "

@@ -326,7 +326,7 @@ own = [
     [f"{name}, for the gcd", "Python", *sizes[2:]] for name, sizes in zip(("SUBLEQ", "FLEQ"), both["gcd"], strict=True)
 ]
 columns = ["machine", "compiled from", "layers", "width"]
-show.table(columns, [*own, *published], caption="Two machines of this page and two of others.")
+show.table(columns, [*own, *published], caption="Two machines of this page and two of other pages.")
 
 # %% [markdown]
 # ## How we checked

@@ -103,7 +103,7 @@ show.table(
 # $\max_{i,\tau}|\mathrm{HA}^{\mathrm{lin}}_{i\tau}-\widehat{\mathrm{HA}}{}^{\mathrm{lin}}_{i\tau}|\le\epsilon$.
 # Consequently, the trick (43) applies for nonlinear HyperAttentions.
 #
-# **What is true.** For fixed $R$ and such entries, the exponential series truncated after degree $p=O(\log L)$ has the
+# **What is true.** For fixed $R$ and such entries, the exponential series truncated after degree $p=O(\log L)$ has
 # error $1/\mathrm{poly}(L)$. It has $R_2=\binom{R+p}p$ features, at most a power of $\log L$.
 #
 # **What changed.** A number of features that does not grow with $L$ is not enough: $K$ features give weights of rank at

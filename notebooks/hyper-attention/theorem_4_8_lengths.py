@@ -156,7 +156,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The rank is at most $|\mathcal S| - 1$, because the matrix maps $(-(L^*-1), 1, \dots, 1)$, with
-# the first entry at $\mu$, to zero. The column of ones lowers the rank because all rows have the sum $L^*$.
+# the first entry at $\mu$, to zero. The column of ones lowers the rank because all rows sum to $L^*$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -364,7 +364,7 @@ claim.verdict()
 # ## Where the paper differs
 # The paper reports small errors at other lengths for Eq. 4, which leaves out $j=i$. These need the self term, which is
 # the bias of the appendix. Remark D.1 attributes the lower rank to a column of ones, but this column lowers the rank
-# only because all rows have the sum $L^*$. With mixed lengths, the rank is full.
+# only because all rows sum to $L^*$. With mixed lengths, the rank is full.
 #
 # ## What to remember
 # - A layer trained at one length is correct at all others if the data determine its table and some layer is correct at

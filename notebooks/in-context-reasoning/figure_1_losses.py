@@ -587,7 +587,7 @@ claim.verdict()
 # ## What to remember
 # - One number that grows at constant speed gives a straight line: the fully reparameterised model has the theorem's
 #   rate.
-# - With noisy labels, full matrices trained by steps of fixed length end above the lowest loss.
+# - With noisy labels, full matrices trained with steps of fixed length end above the lowest loss.
 # - Without noise, full matrices get worse on words that were never answers while they get better on the task.
 #
 # ## Exercises

@@ -144,7 +144,7 @@ show.figure(
 #
 # **The map.** Let $s_q=-|\mathcal Q|\,\partial L/\partial\lambda_q=\mathbb E_q[C\,w(C\lambda_q)]$ with
 # $w(z)=(N-1)/(e^z+N-1)$, and $p_q>0$ the probability of $C=C_q$ after $q$. A step is $\lambda_q\to\lambda_q+\eta
-# s_q/|s|$, so no scale ever falls. *All scales go to infinity.* Each step has the length $\eta$, so one of them does.
+# s_q/|s|$, so no scale ever falls. *All scales go to infinity.* Each step has length $\eta$, so one of the scales does.
 # Let $B$ be the set of those that stay bounded. If $B$ were not empty, $s_q$ would stay above a positive number for
 # $q\in B$ and go to 0 for the others. Then $\sum_{q\in B}s_q/|s|$ would be at least $\frac12$ from some step on, and
 # $\sum_{q\in B}\lambda_q$ would not be bounded.

@@ -337,10 +337,10 @@ axis.spines[:].set_visible(False)
 show.figure(
     fig,
     name="picture",
-    caption="Table 1 as one picture. Ticks and dashes are the paper's; the colour is our small run's. The loss columns "
-    "show how much is left to learn, those of unseen words how much worse they go than trained words: nothing in a "
-    "faint cell, all in a deep cell. A frame marks cells in which our run differs. At the right is the question that "
-    "decides.",
+    caption="Table 1 as one picture. Ticks and dashes are the paper's; the colour is our small run's. The loss "
+    "columns show how much is left to learn, and those of unseen words how much worse the model does on them than on "
+    "trained words: nothing in a faint cell, all in a deep cell. A frame marks cells in which our run differs. To "
+    "the right of each row is the question that decides it.",
     alt="A grid of thirteen models by four columns, in six groups. Two models are faint in all columns, two deep in "
     "the third, two in the first and third. Five of the Origin models are deep in both columns of unseen words alone; "
     "two cells of Origin-Softmax-F are framed. Origin-Linear-F is deep in all. Reparam-Linear-W-FA is deep for unseen "

@@ -360,7 +360,7 @@ claim.verdict()
 #   teacher there, so we judge 120 new ones.
 # - The paper writes $\mathcal N(0,I/\sqrt d)$ for its teacher in Section 6.1 and does not mention the initial values.
 #   For tokens with 8 entries, a small start has the standard deviation $1/\sqrt8=0.35$, as on the page of [the random
-#   teacher](task_6_1_teacher.ipynb), and a large start has the variance $1/\sqrt8$, a standard deviation of 0.59.
+#   teacher](task_6_1_teacher.ipynb), and a large start has variance $1/\sqrt8$, a standard deviation of 0.59.
 # - A bar in the paper is the mean of three runs whose initial values and length we do not know. The eigenvalue 0.06
 #   is that of one draw; ours must agree within three standard deviations of a draw.
 #

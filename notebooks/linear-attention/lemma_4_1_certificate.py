@@ -650,7 +650,7 @@ claim.verdict()
 # function, which no two heads have.
 #
 # *Where the minimum exists.* One head, $\lambda_{\min}>0$: the matrices $W$ of rank at most 1 are a closed cone, in
-# which 0 alone has the coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their
+# which only 0 has coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their
 # coefficients are a closed set, and a distance to it is attained. With $d(d+1)/2$ or more heads, every function of the
 # features can be computed ([how many heads are enough](heads_enough.ipynb)). For data that some model realises, the
 # minimum is 0.

@@ -152,7 +152,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** If the entries also have the variance $\sigma^2$, the mean of $\|\Pi\zeta\|_N^2$ is
+# **Beyond the paper.** If the entries also have variance $\sigma^2$, the mean of $\|\Pi\zeta\|_N^2$ is
 # $\sigma^2d\psi/N$. If only the $\zeta_i$ are independent, and not the entries of each, the bound is
 # $\frac{d\,b^2}N(2\psi+3\log\frac d\delta)$.
 #

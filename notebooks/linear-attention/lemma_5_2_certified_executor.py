@@ -168,7 +168,7 @@ show.figure(
 # $\langle z_j, z_k\rangle z_{\ell n}$ are 0 in all data. Their unit vectors lie in the kernel of $\Lambda_D$, so that
 # $\lambda_{\min}(\Lambda_D) = 0$.
 #
-# *Single inputs.* The data are realisable, so that two minimisers have the loss 0, and the difference $\Delta$ of their
+# *Single inputs.* The data are realisable, so that two minimisers have loss 0, and the difference $\Delta$ of their
 # coefficients has $\Delta\Lambda_D = 0$. If $\mathcal{H}(Z) = \Lambda_Du$, then $\Delta\mathcal{H}(Z) = 0$: they agree
 # at $Z$. *Other data* that pass are built in the proof of Lemma 5.2 above. $\square$
 #

@@ -93,8 +93,8 @@ show.figure(
 # states, and quadratic in the size of the alphabet. For finite automata a width of $2(q+L)(1+v)+1$ suffices, which is
 # linear in each of states $q$, letters $v$ and length $L$.
 #
-# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, because a
-# prompt holds, for each letter, a rule that contains a letter. The prediction of a polynomial is not affected.
+# **What changed.** Lemma 2.2 has width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, because a prompt
+# holds, for each letter, a rule that contains a letter. The prediction of a polynomial is not affected.
 #
 # </blockquote>
 # <!-- /claim -->

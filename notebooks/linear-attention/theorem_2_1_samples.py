@@ -243,10 +243,10 @@ show.figure(
 # \Pi &= H(H^\top H)^{-1}H^\top .
 # \end{aligned}$$
 #
-# Given the inputs, $\mathrm{tr}\,E^\top\Pi E/\sigma^2$ has the law $\chi^2$ with $d\psi$ degrees of freedom, which is
-# at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart 2000). With
-# $t = \log(2/\delta)$ the excess risk is at most $\frac{\sigma^2}{N}(4d\psi + 6\log(2/\delta))$ with probability
-# $1-\delta$. As $d\psi \le d^4$ for all $d$, this is at most $\varepsilon$ once $N \ge
+# Given the inputs, $\mathrm{tr}\,E^\top\Pi E/\sigma^2$ follows a $\chi^2$ distribution with $d\psi$ degrees of freedom,
+# which is at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart
+# 2000). With $t = \log(2/\delta)$ the excess risk is at most $\frac{\sigma^2}{N}(4d\psi + 6\log(2/\delta))$ with
+# probability $1-\delta$. As $d\psi \le d^4$ for all $d$, this is at most $\varepsilon$ once $N \ge
 # \frac{\sigma^2}{\varepsilon}(4d^4 + 6\log(2/\delta))$: the sum that the theorem has.
 #
 # *The rate, any labels.* Let $P^\star = \mathbb{E}[y h^\top]\Lambda^{-1}$ be the best model, $e = y - P^\star h$, so
@@ -264,8 +264,8 @@ show.figure(
 #
 # *The rate, bounded labels.* Let $\|e\| \le b$ and $\|x\|^2 \le R$. Then $\tau \le b^2\psi$, and the logarithm is kept.
 # The norm $Y = \|\sum_i e_ix_i^\top\|_F$ is the largest of the sums $\sum_i e_i^\top A x_i$ over $\|A\|_F = 1$. Their
-# terms have the mean 0, are at most $U = b\sqrt R$, and have variances of at most $b^2\,\mathbb{E}\|Ax\|^2 = b^2$. By
-# the inequality of Bousquet (2002), with probability $1 - e^{-t}$,
+# terms have mean 0, are at most $U = b\sqrt R$, and have variances of at most $b^2\,\mathbb{E}\|Ax\|^2 = b^2$. By the
+# inequality of Bousquet (2002), with probability $1 - e^{-t}$,
 #
 # $$\begin{aligned}
 # Y &\le \mathbb{E}Y + \sqrt{2t\,(Nb^2 + 2U\,\mathbb{E}Y)} + \tfrac13Ut \\

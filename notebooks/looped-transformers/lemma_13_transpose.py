@@ -188,8 +188,8 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # *The input.* Column $(g,i)$, the $i$-th of group $g$, holds the code of $i$ and that of $g$, $L=\lceil\log_2d\rceil$
 # entries $\pm1$ each, $d$ rows of data and $d$ empty work rows. The data of $(1,i)$ are column $i$ of $A$, and those of
-# all other groups are 0. These are $2d+2L$ rows. Two codes of length $L$ that differ in $h$ entries have the score
-# $L-2h$. First let the softmax be a hard maximum, which shares equally where scores are equal.
+# all other groups are 0. These are $2d+2L$ rows. Two codes of length $L$ that differ in $h$ entries have score $L-2h$.
+# First let the softmax be a hard maximum, which shares equally where scores are equal.
 #
 # *Layer 1.* Keys and queries are the codes of $i$. The column sees the $d$ columns of its index alike; the value matrix
 # multiplies data by $d$ and adds them up in the work rows, which now hold column $i$ of $A$ in every group. The ReLU

@@ -198,7 +198,7 @@ show.table(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The paper derives it from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$, which is 1 on
+# - The paper derives it from Lemma 20, whose $m$ equal steps have error $\sqrt C/m$ on $[0,C]$, which is 1 on
 #   $[0,m^2]$. Sigmoids whose slopes form a geometric sequence achieve $O(1/m)$.
 #
 # </details>
@@ -253,7 +253,7 @@ show.table(
 # $\frac2{K\sqrt{w_1}}$. Both are $\frac\epsilon4$ at most, for all $x\le C$, with $w_0=(K\epsilon/4C)^2$ and
 # $w_1=(8/K\epsilon)^2$.
 #
-# *The number.* What is left has the length $\log(w_1/w_0)=2\log(32\,C/K^2\epsilon^2)$, and with
+# *The number.* The remaining part has length $\log(w_1/w_0)=2\log(32\,C/K^2\epsilon^2)$, and with
 # $h=2\pi\alpha/\log(1+4M_\alpha\sqrt C/\epsilon)$ the step costs $\frac\epsilon2$ at most. That is
 # $O(\log^2(C/\epsilon))$ sigmoids for an error of $\epsilon$ on $[0,C]$. With $C=m^2$ and $\epsilon=1/m$ it is
 # $O(\log^2m)$, fewer than $m$ for large $m$; more than these only make $h$ smaller. At $x=0$ the sum is 0.
@@ -373,8 +373,8 @@ axis.legend()
 show.figure(
     fig,
     name="root-range",
-    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. The steps of Lemma 20 stay near 1; geometric slopes "
-    "stay below $1/m$ (dashed), and a transformer with $m$ heads has the same error.",
+    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. With the steps of Lemma 20 it stays near 1; with "
+    "geometric slopes it stays below $1/m$ (dashed), and a transformer with $m$ heads has the same error.",
     alt="Log-log plot: one curve is level near one; the other falls along a dashed line of slope minus one, below it, "
     "with three diamonds on it.",
 )

@@ -166,8 +166,8 @@ def data(count, source=source):
 # `temp`: the first line writes over what the next ones read. With counter, jump and halt there are $6n+3$, which for
 # $n\ge3$ is within the $7n$ of the paper.
 #
-# *The factor.* The term of $\frac1n\sum_i(x_i\cdot w-y_i)^2$ for one point has the gradient $\frac2n(x_i\cdot
-# w-y_i)x_i$: its descent with rate $\eta'$ is the above with $\eta=2\eta'/n$.
+# *The factor.* The term of $\frac1n\sum_i(x_i\cdot w-y_i)^2$ for one point has gradient $\frac2n(x_i\cdot w-y_i)x_i$:
+# its descent with rate $\eta'$ is the above with $\eta=2\eta'/n$.
 #
 # *As printed.* $f_{\mathrm{mul}}(x_i,t)=x_i^\top t$ is, with $t$ in the first entry, the first entry of $x_i$ times
 # $t$: only the first weight would ever move. Counters from $-n$ and $-T$ are above 0 only after $n+1$ updates and $T+1$

@@ -169,7 +169,8 @@ show.figure(
 #
 # ## Why it is true
 # In each step, the part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ relative to the first.
-# The start needs a part along the first. For a matrix that is not symmetric, the *left* eigenvector measures this part.
+# The start needs a component along the first. For a matrix that is not symmetric, the *left* eigenvector measures this
+# part.
 #
 # The inverse of the norm is $1/\sqrt S$ with $S=\|b\|^2$. Newton's iteration $x\leftarrow x(3-Sx^2)/2$ finds it with
 # products and differences. From $x=1$ it needs $S<3$, so the program receives $A/\|A\|$ and a start of length 1. For
@@ -593,9 +594,9 @@ show.figure(
 # On the left we see the memory differ from the exact program by the error of the products. On the right, the error
 # grows as $S$ falls and stays below the bound of each matrix.
 #
-# The machine must fail if the start has almost no part along the top eigenvector: then $S$ is smaller than the error
-# of the products. It also fails with a large $c$, and with weights built for another temperature, because no fixed
-# weights make products exact ([What temperature alone can do](temperature_alone.ipynb)).
+# The machine must fail if the start has almost no component along the top eigenvector: then $S$ is smaller than the
+# error of the products. It also fails with a large $c$, and with weights built for another temperature, because no
+# fixed weights make products exact ([What temperature alone can do](temperature_alone.ipynb)).
 
 # %%
 tilted = torch.cat([start[:, None], torch.randn(d, d - 1, generator=source, dtype=torch.float64)], dim=1)
@@ -742,7 +743,7 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# A start of ones may have no part along the eigenvector. The matrix has to be divided by its norm, the second loop
+# A start of ones may have no component along the eigenvector. The matrix has to be divided by its norm, the second loop
 # needs its own number of rounds, and two lines of the program are wrong. A higher temperature alone does not make the
 # error small.
 #

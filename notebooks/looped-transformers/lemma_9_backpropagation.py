@@ -248,10 +248,10 @@ show.figure(
 # parameter changed. This is one update of Algorithm 5. There is a copy for each point, and the counter of epochs runs
 # from $-T+1$ and leads back while it is at most 0: $T$ epochs.
 #
-# *Machine.* The machine of Theorem 2 executes one instruction a pass, moves of pointers among them. It has 9 layers and
-# those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d)$ columns
-# with pointers, and $O(d\,|\mathcal D|)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks
-# are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
+# *Machine.* The machine of Theorem 2 executes one instruction per pass, and moves of pointers are among them. It has 9
+# layers and those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d)$
+# columns with pointers, and $O(d\,|\mathcal D|)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$
+# of blocks are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
 #
 # *Error.* An instruction makes of memory a continuous function of it, since sums, transposes, products and sigmoids are
 # continuous. The machine, with its gates above the data, makes it with an error that, on any bounded set of memories,

@@ -366,7 +366,7 @@ claim.verdict()
 #
 # The runner skips work that cannot change the result, and adds in a different order. We judge the number of rows by its
 # growth: each further bit of an address must add the same number, and doubling $d$ must at most double it. The error of
-# a product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4. Without products the error has the
+# a product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4. Without products the error is of
 # order $\lambda e^{-2\lambda}$, because wrong pointers shift scores that tie. The factor $\lambda$ lowers the rate
 # between 10 and 15 by $\ln(1.5)/5\approx0.08$, to 1.92. The threshold is 1.8.
 #

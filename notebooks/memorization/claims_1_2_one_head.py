@@ -342,7 +342,7 @@ show.figure(
     fig,
     name="silent",
     caption="The logits of one rank-one matrix on forty examples: all 0 on the first five examples, and six distinct "
-    "numbers on every other.",
+    "numbers on each of the others.",
     alt="Columns of six dots. The first five columns are at zero; all others are spread above and below it.",
 )
 

@@ -217,7 +217,7 @@ show.table(
         (H, n, capacity(H, n, n), *(ranks[H, n, kind] for kind in KINDS), capacity(H, n, 1))
         for H, n in dict.fromkeys(sizes)
     ],
-    caption="Exact ranks of Z, keys of width one, queries of both signs.",
+    caption="Exact ranks of Z for keys of width one and queries of both signs.",
 )
 
 # %% [markdown]

@@ -44,7 +44,7 @@ for left, shift, words in ((2.5, (0.5, 0.0), "the same word twice"), (9.0, None,
 show.figure(
     fig,
     name="tiny",
-    caption="Thin arrows: two position vectors. Orange: the word vectors that are added. Dots: the tokens.",
+    caption="Thin arrows are two position vectors, orange arrows the word vectors that are added, and dots the tokens.",
     alt="On the left, two arrows from a point, each continued by the same short arrow to the right. The two dots at "
     "the ends are in different directions. On the right, the second arrows lead back, and both dots are at the start.",
 )

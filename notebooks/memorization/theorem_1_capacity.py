@@ -495,8 +495,8 @@ claim.verdict()
 #
 # <details><summary>Method notes</summary>
 #
-# The computed $W^+$ is silent only up to rounding errors. An exactly silent matrix exists that differs from it only by
-# rounding errors. It has the same winners, because every winner leads by far more than the rounding error.
+# The computed $W^+$ is silent only to within rounding error. An exactly silent matrix exists that differs from it only
+# by rounding errors. It has the same winners, because every winner leads by far more than the rounding error.
 #
 # </details>
 #
