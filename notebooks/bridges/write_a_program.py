@@ -129,7 +129,7 @@ show.figure(
 #
 # Two rules need care. To decide whether $a\le b$, a subtraction would overflow for $a=-2^{N-1}$ and $b=1$, so the
 # rule first compares the signs. Division works on absolute values, bit by bit, and that of the lowest number,
-# $2^{N-1}$, does not fit; the rule therefore stores the divisor's absolute value with a minus sign, which does.
+# $2^{N-1}$, does not fit; the rule therefore stores the divisor's absolute value with a minus sign, which does fit.
 #
 # <details><summary>Proof of Bridge 6.1</summary>
 #

@@ -154,7 +154,7 @@ show.table(
 # approximated weights are a matrix of rank at most $K$: for each query a sum of $K$ products, over one number. If $A$
 # has $k$ rows and $m$ columns, some entry is off by at least $\sigma_{K+1}(A) / \sqrt{km}$, and for some value vectors
 # with entries 0 and 1 an output is off by as much. As $e^{qkl}$ has infinite rank, $\sigma_{K+1}(A) > 0$ if there are
-# kinds enough. This does not fall with $L$, and $1/\mathrm{poly}(L)$ does. $\square$
+# enough kinds. This bound does not fall with $L$, whereas $1/\mathrm{poly}(L)$ does. $\square$
 #
 # </details>
 #

@@ -171,7 +171,7 @@ show.table(
 )
 
 # %% [markdown]
-# Single runs cannot reveal a gap that is smaller than this noise. Pairs of runs with equal batches can.
+# Single runs cannot reveal a gap that is smaller than this noise. Pairs of runs with equal batches can reveal it.
 #
 # ### Parameters and operations
 # At the paper's size, we count the operations of matrix products, and every entry that a block reads or writes beyond

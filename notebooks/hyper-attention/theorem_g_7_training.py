@@ -463,7 +463,7 @@ claim.verdict()
 # ## What to remember
 # - Gradient flow learns three-way interactions like pairwise ones, with pair counts in place of symbol counts.
 # - The flow reaches zero loss at a known rate, and its limit is known.
-# - The signs of $w$ do not matter, but a zero does.
+# - The signs of $w$ do not matter, but a zero entry does.
 #
 # ## Exercises
 #

@@ -98,7 +98,7 @@ show.figure(
 # $\ln(e^\lambda+e^\gamma+N-1)-(1-\alpha)\lambda-\alpha\gamma$. It is strictly convex, with its least value at
 # $e^{\lambda^*}=\frac{1-\alpha}\alpha(e^\gamma+N-1)$. Steps of $\pm\eta$ from 0 stay on the multiples of $\eta$. If
 # none of them is within the distance $d$ of $\lambda^*$, for which about $\frac12\alpha(1-\alpha)d^2$ is the tolerance,
-# the loss never comes so near. A smaller rate, a multiple of which is near enough, does. $\square$
+# the loss never comes so near. It does with a smaller rate, one of whose multiples is near enough. $\square$
 #
 # </details>
 #

@@ -25,7 +25,7 @@ from bookpress.claims import schematic
 # lower that of $\tau$, say by 2. Attention gives $(3,1,0)$. The logits of the model are then $(3,1,0)+(0,2,0)=(3,3,0)$.
 #
 # Whatever attention does, the feed-forward layer cannot distinguish *seven* from *lamp*. If the model ranks *seven*
-# above *lamp*, then attention does.
+# above *lamp*, then attention must do so.
 
 # %%
 fig, axis = schematic.canvas(6.0, 1.8)

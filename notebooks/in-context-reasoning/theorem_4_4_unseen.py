@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Theorem 4.4, Section 4.2; Appendix B.3.*
 #
 # With noise, a good model should give a word that was never an output the same probability as any other output, and
-# leave the rest to the noise word. The trained model does. How fast does it get there?
+# leave the rest to the noise word. The trained model does so in the end. How fast does it get there?
 
 # %%
 import math

@@ -138,8 +138,8 @@ show.figure(
 # <details><summary>Proof for the fewest heads</summary>
 #
 # *Fewer are too few.* The $d^2\times d^2$ matrices of rank $r$ form a manifold of dimension $r(2d^2-r)$. If $H<H_d$,
-# its dimension is below $d\psi$ for all $r\le H$, and its image under the linear map to $p$ has measure zero. This is
-# so over the real and over the complex numbers.
+# its dimension is below $d\psi$ for all $r\le H$, and its image under the linear map to $p$ has measure zero. This
+# holds over both the real and the complex numbers.
 #
 # *Almost all complex coefficients.* The map $(V,Q)\mapsto p$ is a polynomial with whole coefficients. Suppose that its
 # derivative at one whole point has rank $d\psi$ modulo a prime. Then a minor of this size is not 0 modulo the prime, so

@@ -540,10 +540,11 @@ show.figure(
 # the task.
 #
 # Let Algorithm 1 learn from the first two prompts. The numbers of letters in the third are $\frac49$ of those in the
-# first plus $\frac59$ of those in the second, except for a $c$ that neither has. The solution of least norm, whatever
-# factor scales each feature, therefore gives $(\frac49, \frac59, 0, 0)$, which either way of rounding turns into $b$,
-# and this is wrong. A third of the outputs are missed, although $\varepsilon = \frac13\cdot\frac{50}{81} = 0.21$.
-# With the parameters of this page, the learned machines miss no step $t$ more often than its error $\varepsilon_t$.
+# first plus $\frac59$ of those in the second, except for a letter $c$ that neither of them has. The solution of least
+# norm, whatever factor scales each feature, therefore gives $(\frac49, \frac59, 0, 0)$, which either way of rounding
+# turns into $b$, and this is wrong. A third of the outputs are missed, although $\varepsilon =
+# \frac13\cdot\frac{50}{81} = 0.21$. With the parameters of this page, the learned machines miss no step $t$ more often
+# than its error $\varepsilon_t$.
 #
 # </details>
 

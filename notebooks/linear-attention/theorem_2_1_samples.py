@@ -247,7 +247,7 @@ show.figure(
 # which is at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart
 # 2000). With $t = \log(2/\delta)$ the excess risk is at most $\frac{\sigma^2}{N}(4d\psi + 6\log(2/\delta))$ with
 # probability $1-\delta$. As $d\psi \le d^4$ for all $d$, this is at most $\varepsilon$ once $N \ge
-# \frac{\sigma^2}{\varepsilon}(4d^4 + 6\log(2/\delta))$: the sum that the theorem has.
+# \frac{\sigma^2}{\varepsilon}(4d^4 + 6\log(2/\delta))$: this is the sum in the theorem.
 #
 # *The rate, any labels.* Let $P^\star = \mathbb{E}[y h^\top]\Lambda^{-1}$ be the best model, $e = y - P^\star h$, so
 # that $\mathbb{E}\,e h^\top = 0$, and let $\tau = \mathbb{E}\,\|e\|^2\|x\|^2$ be finite. With $S = \frac1N \sum_i e_i

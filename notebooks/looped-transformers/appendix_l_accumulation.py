@@ -202,8 +202,8 @@ show.figure(
 # are columns of $M$, so that $\|MP^*\|\le\|M\|$ in the norm of the largest column sum, which is the one that the
 # appendix has for its error of a copy; and with an error of at most $\epsilon'$ for each copy
 # $\|e_{t+1}\|\le\|e_t\|+\epsilon'$ again. In the spectral norm it does not hold. In step 1 of Appendix K all $s$
-# columns of the scratchpad fetch the same instruction. If $M$ has one column other than 0, of length 1, and it is this
-# one, $MP^*$ has it $s$ times, and the norm $\sqrt s$.
+# columns of the scratchpad fetch the same instruction. If the only nonzero column of $M$ is the one that is fetched,
+# and has length 1, $MP^*$ contains it $s$ times and has norm $\sqrt s$.
 #
 # *Functions.* For steps $x_{t+1}=f_t(x_t)+\eta_t$ the same lines hold with a Lipschitz constant $K$ of all $f_t$ in
 # place of $\|A\|$, as long as the values stay where it holds: $|f_t(x)-f_t(y)|\le K|x-y|$ gives

@@ -205,7 +205,7 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # *Layer 3.* The sum over the columns of index $i$ once more: row $r$ of it comes from group $r$ alone and is $A_{ir}$.
 # So column $(g,i)$ has row $i$ of $A$ in its work rows, which is column $i$ of $A^\top$, and the ReLU layer moves it to
-# the data and clears the work rows. This is so in every group.
+# the data and clears the work rows. The same happens in every group.
 #
 # *The temperature.* Let $x=e^{-2\lambda}$. Beside a weight of 1 for each column of the right code every other column
 # weighs $x^h$, where $h\ge1$ of the compared entries differ. In layers 1 and 3 the columns of other indices weigh at

@@ -590,8 +590,8 @@ claim.verdict()
 # *The memory and the counter.* Let the counter be at the last instruction, $(a,b,c)$ with cell $a$ holding 0, cell $b$
 # holding $-1$ and $c$ its own column, and take a cycle, as it is proved above for real rows, and bit by bit on the page
 # about {doc}`depth <remark_depth_bounds>`. The difference is $\mathrm{mem}[b]-\mathrm{mem}[a]=-1-0=-1$. It is written
-# to $b$, where $-1$ is already; no other cell is written to. As $-1\le0$ the flag is 1, and the counter is set to $c$,
-# where it is.
+# to $b$, which already holds $-1$; no other cell is written to. As $-1\le0$ the flag is 1, and the counter is set to
+# $c$, where it already stands.
 #
 # *All other rows.* Codes, commands and indicator are never changed, and buffers are empty after the cycle. What remains
 # are the scratchpad's rows for the instruction and the operands. A read replaces what was there, and so after the cycle

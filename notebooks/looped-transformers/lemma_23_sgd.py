@@ -199,7 +199,7 @@ def data(count, source=source):
 #
 # but for what the temperature leaves in reading, writing, sums and transposes. By Lemma 14 an entry $z$ of a product is
 # off by at most $cz^2/2+O(e^{-C}/c)$, and by terms smaller than these. So as the temperature and $C$ grow and $c$ falls
-# so that $e^{-C}/c$ goes to 0, the errors of an update vanish, if $\delta$ does. At the start $\delta$ is 0; the
+# so that $e^{-C}/c$ goes to 0, the errors of an update vanish if $\delta$ does so. At the start $\delta$ is 0; the
 # updates are $Tn_d$, a fixed number: one after another their $\delta$ go to 0, and with them the error of the whole
 # run. $\square$
 #

@@ -191,7 +191,7 @@ show.figure(
 #
 # Here $e_k$ is what the step's two products add. If $E$ and $E'$ are their errors, it is $\|E'-(X_k+\delta_k)E\|$. A
 # product whose entries are at most $m$ has an error of at most $d\,(cm^2/2+\rho/c)$, with $m\le1+\|A\|\|\delta_k\|$ for
-# $E$; for $E'$, $m$ is $\|X_{k+1}\|$ and what this is off by. Sums and transposes add what the temperature leaves.
+# $E$; for $E'$, $m$ is $\|X_{k+1}\|$ plus its error. Sums and transposes add what the temperature leaves.
 #
 # *All steps.* $T$ is fixed, and $\delta_0$ is the error of one product. In exact arithmetic $\rho/c$ stands for
 # $O(e^{-C}/c)$ (Lemma 14). So as the temperature and $C$ grow and $c$ falls such that $e^{-C}/c$ goes to 0, $\delta_0$

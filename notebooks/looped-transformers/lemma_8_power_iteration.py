@@ -290,7 +290,7 @@ show.figure(
 # direction of the ones. A scaling of the matrix or the start is one of $b_T$, which Algorithm 4's vector does not see;
 # and $S\le1$ keeps the second loop within its range, where a matrix of larger norm would leave it. The second loop has
 # $N$ rounds, so many that with exact products the result is within $\epsilon/2$ of Algorithm 4's vector: by the proof
-# of Algorithm 12 that is so for the $N$ above, if $w\cdot b_0\ne0$. $N$ stands in memory, as $T$ does, and no weight
+# of Algorithm 12 this holds for the $N$ above, if $w\cdot b_0\ne0$. $N$ stands in memory, as $T$ does, and no weight
 # depends on it. The number of instructions is fixed. The machine of Theorem 2 executes one a pass, with 9 layers and
 # those of its deepest block, the transpose with 3; its blocks share one head. Memory and program have $O(d)$ columns,
 # so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks are $O(d)$. The flags are whole numbers that are

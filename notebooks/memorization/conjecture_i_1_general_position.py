@@ -75,10 +75,10 @@
 # each example and the $d - q \le m$ differences of the others from it are. These differences are independent almost
 # surely, since $U$ has $m$ dimensions, and the $x_t$ are independent of them and of each other modulo their span, since
 # it has $d - q$ dimensions. If $q'$ of the $d$ vectors are queries, $d - q'$ tokens come from $q \ge (d - q')/n$
-# examples, so that $q + q' \ge d/n$ and with it $\ge p$, and $d - q' - q \le m$ differences: it is the same. So such
-# data are in general position. But $z_h^{(t)} - z_1^{(t)} \in U$ for all heads, whatever keys and queries are, so that
-# $\mathrm{rank}\,Z = \mathrm{rank}[Z_1, Z_2 - Z_1, \dots, Z_H - Z_1] \le d + (H-1)m$. (In Proposition 5 the subspace is
-# the plane $\mathbf 1^\top x = 0$.)
+# examples, so that $q + q' \ge d/n$ and with it $\ge p$, and $d - q' - q \le m$ differences; the argument is the same.
+# So such data are in general position. But $z_h^{(t)} - z_1^{(t)} \in U$ for all heads, whatever keys and queries are,
+# so that $\mathrm{rank}\,Z = \mathrm{rank}[Z_1, Z_2 - Z_1, \dots, Z_H - Z_1] \le d + (H-1)m$. (In Proposition 5 the
+# subspace is the plane $\mathbf 1^\top x = 0$.)
 #
 # *One token.* For $n = 1$ every softmax weight is 1, and $\hat y$ is a linear map of the token. It takes $d$ values
 # freely and no more. $\square$

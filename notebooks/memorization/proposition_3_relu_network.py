@@ -4,7 +4,7 @@
 #
 # Is attention good at memorising, or would any network of its size do as well? The paper compares it with an ordinary
 # two-layer network, which reads the context and the query as one long vector. On the worst data, the ordinary network
-# does no better, up to a constant factor. On other data it can.
+# does no better, up to a constant factor. On other data it can do better.
 #
 # **In numbers.** Suppose that the long vector is $[5;x]$, and only $x$ differs between examples. Then the entry 5
 # carries no information. In a layer with two hidden units, we can add its contribution to the bias,
@@ -200,7 +200,8 @@ show.table(
 )
 
 # %% [markdown]
-# On the hard data, the outputs of attention can move in more directions. On generic data, those of the network can.
+# On the hard data, the outputs of attention can move in more directions. On generic data, those of the network can move
+# in more directions.
 #
 # ## How we checked
 # We test all subsets of $n$ queries of the hard data for independence, and sympy proves the fold for all weights. As a

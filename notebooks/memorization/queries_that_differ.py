@@ -11,9 +11,9 @@
 # *Our addition to Theorem 1 of Mahdavi, Liao and Thrampoulidis (Section 4).*
 #
 # Theorem 1 requires queries that point in many directions, and keys that are as wide as the context is long. Are both
-# conditions needed? If all examples share one context of independent tokens, neither is. The queries may all be on one
-# line, and keys of width one are enough, as long as no two queries are equal. Opposite queries do harm only in contexts
-# of two tokens.
+# conditions needed? If all examples share one context of independent tokens, neither is needed. The queries may all be
+# on one line, and keys of width one are enough, as long as no two queries are equal. Opposite queries do harm only in
+# contexts of two tokens.
 
 # %%
 from itertools import combinations
