@@ -71,7 +71,7 @@ show.figure(
 # **The paper states.** For any $N>1$, $\alpha\in[0,1]$, $C>0$, the derivative of the function
 # $f(x)=-Cx+\ln\big(\frac{e^{Cx}}{1-\alpha}+N-1\big)$ is negative.
 #
-# **What is true.** The same, for $\alpha\in[0,1)$. The derivative is
+# **What is true.** The same holds for $\alpha\in[0,1)$. The derivative is
 # $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$.
 #
 # **What changed.** At $\alpha=1$ the function is not defined. In Definition 2.1, $\alpha\in[0,1)$.

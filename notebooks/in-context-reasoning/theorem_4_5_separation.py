@@ -76,7 +76,7 @@ show.figure(
 # $t\ge\max(1,\frac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$ iterations,
 # $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, the condition (8) holds for any sentence generated from the noisy data model.
 #
-# **What is true.** The same, for
+# **What is true.** The same holds for
 # $t\ge\max\big(1,\frac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$ and
 # $\varepsilon<\min(\alpha,1-\alpha)$.
 #
@@ -90,7 +90,7 @@ show.figure(
 # - The proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$. It should be
 #   $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$.
 # - The proof states separation for $t\ge\max(1,-\hat\gamma/\eta)$. At $t=-\hat\gamma/\eta$ and $C=1$ the logits of the
-#   feed-forward layer are all equal, so $t$ must be larger. If $\lvert\hat\alpha-\alpha\rvert<\varepsilon$, it is.
+#   feed-forward layer are all equal, so $t$ must be larger, which it is if $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
 #
 # </details>
 #

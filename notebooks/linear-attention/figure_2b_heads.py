@@ -72,8 +72,8 @@
 # coefficients can move along the kernel of $\Lambda_D$, but only a model with enough heads can follow them. One head
 # cannot: on orthogonal tables the teacher is its only minimiser.
 #
-# Two heads can. We add a head that returns $c\,(q_0q_1q_2-q_0q_2q_1)$ on orthogonal tables with query $q$. This is 0
-# for every $c$, but on other tables the output of the head is not 0.
+# Two heads can follow them. We add a head that returns $c\,(q_0q_1q_2-q_0q_2q_1)$ on orthogonal tables with query $q$.
+# This is 0 for every $c$, but on other tables the output of the head is not 0.
 #
 # <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
 #
