@@ -89,7 +89,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see how to count: there is one row for the start, and each head adds one shift fewer than it has weights.
+# The count is simple: there is one row for the start, and each head adds one row fewer than it has weights.
 #
 # ## What we prove
 # An example is a *query* $q$ and a *context* of $n$ tokens $x_1,\dots,x_n$, all of width $d$. A head of *order* $s$
@@ -111,9 +111,9 @@ show.figure(
 # $n$ tokens of width $d$. Let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes
 # x_{j_{s-1}}$, with one block per head. With fixed scores, the number of arbitrarily labelled examples that can be
 # fitted is at most the rank of the features. This rank is at most $H(N-1)+1$ where all examples share one context ($N =
-# n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise. Where rearranged tuples weigh the same, as with one key
-# for all members, $N$ counts multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one
-# context, the bound is $H(n-1)+1$.
+# n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise. Where rearranged tuples get the same weight, as with one
+# key for all members, $N$ counts multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with
+# one context, the bound is $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -129,12 +129,12 @@ show.figure(
 # Let all examples share one context of independent tokens, and let no two different sets of queries have the same sum.
 # For almost all score tensors, the rank of the features of $T$ examples is $\min(T, H(N-1)+1)$. The same is true for
 # scores of width one, where a query vector multiplies one key vector per member. At order 2, the bound $H(n-1)+1$ is
-# thus reached with $d_h = 1$, for which Theorem 1 of the paper on memorization gives $H(\min(n, d_h)-1)+1 = 1$.
+# thus reached with $d_h = 1$, for which Theorem 1 of the paper on memorisation gives $H(\min(n, d_h)-1)+1 = 1$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The last sentence surprised us. Theorem 1 of the paper on memorization requires independent queries and keys of width
+# The last sentence surprised us. Theorem 1 of the paper on memorisation requires independent queries and keys of width
 # $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. At order 2 even the condition on sums can
 # go: {claim:ref}`queries need only differ <memorization/queries-that-differ>` from each other, and for $n=2$ from 0 and
 # from each other's opposites. If the answers are known when the heads are built, {claim:ref}`pairs of heads
@@ -148,7 +148,7 @@ show.figure(
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over those with $j_1 \le j_2 \le \dots$.
 # For almost all score tensors and almost all $T$ examples with separate contexts, the rank is $\min(T, H\,d^{s-1})$.
 # With $n < s-1 \le d$ the rank is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ for
-# every such $n\ge2$. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and
+# every such $n\ge2$. Appendix I.1 of the paper on memorisation conjectures this for tokens in general position, and
 # here it holds for almost all tokens.
 #
 # </blockquote>
@@ -172,11 +172,11 @@ show.figure(
 # one block for each head $h$. *One context.* These features are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that
 # is the same for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each
 # head add up to 1. Therefore the sums of the columns of any two heads are equal, which gives $H-1$ independent
-# relations and leaves $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one
-# column per multiset is left.
+# relations and leaves $HN-(H-1)$. Where rearranged tuples get the same weight, their columns of $\Theta$ are equal, and
+# one column per multiset is left.
 #
-# *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed, each
-# block is a symmetric tensor. $\square$
+# *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples get the same weight and all are summed,
+# each block is a symmetric tensor. $\square$
 #
 # </details>
 #
@@ -300,9 +300,9 @@ show.table(
 )
 
 # %% [markdown]
-# In every row we see that the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79
-# at order 4. We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because
-# $(a,b)$ and $(b,a)$ then weigh the same.
+# In every row, the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79 at order 4.
+# We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because $(a,b)$ and
+# $(b,a)$ then get the same weight.
 #
 # ### A read-out for random answers
 # Can we also fit answers in floating-point arithmetic? We give two heads of order 3 random scores, and draw random
@@ -324,7 +324,7 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# We fit the 17 examples up to rounding errors. With an eighteenth example, we miss by about one half.
+# We fit the 17 examples to within rounding error. With an eighteenth example, we miss by about one half.
 #
 # ### When the conditions fail
 # For one context, we require independent tokens, and queries such that no two different sets of queries have the same
@@ -379,7 +379,7 @@ claim.verdict()
 
 # %% [markdown]
 # With one context, we require that every rank equals its bound. We also compare with Theorem 1 of the paper on
-# memorization, which promises only a single example at $d_h=1$. We use the three violations above as controls. For the
+# memorisation, which promises only a single example at $d_h=1$. We use the three violations above as controls. For the
 # proof we build its matrix $B$ for two heads of order 2.
 
 # %%
@@ -482,8 +482,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that a head adds 2, 8 and 26 dimensions, while each of the head's value entries adds 0.4, 0.32 and 0.21. With
-# separate contexts, our control, an entry adds exactly one dimension at every order.
+# A head adds 2, 8 and 26 dimensions, while each of the head's value entries adds 0.4, 0.32 and 0.21. With separate
+# contexts, our control, an entry adds exactly one dimension at every order.
 
 # %%
 by_formula = {f"order {order}": n ** (order - 1) - 1 for order in orders}
@@ -517,8 +517,8 @@ claim.verdict()
 #    if both members of a pair have the same key?
 #    <details><summary>Solution</summary>
 #
-#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always weigh the same. This leaves
-#    six unordered pairs, so $2\cdot5+1=11$.
+#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always get the same weight. This
+#    leaves six unordered pairs, so $2\cdot5+1=11$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `n = 4`. Between which orders does the rank per value entry fall now?

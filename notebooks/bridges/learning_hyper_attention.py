@@ -80,8 +80,8 @@ schematic.text(axis, (12.4, 2.5), "T · Φ = 50")
 show.figure(
     fig,
     name="tiny",
-    caption="Two heads of order 3 and two tokens of width one. Blue: what is learned enters through $T$ alone. Below: "
-    "the input enters through Φ alone.",
+    caption="Two heads of order 3 and two tokens of width one. Top (blue): what is learned enters through $T$ "
+    "alone. Bottom: the input enters through Φ alone.",
     alt="Two lanes that meet on the right. The upper one goes from the boxes 1 and 3 of head 1 and 2 and minus 1 of "
     "head 2 to T = 1. The lower one goes from the tokens 1 and 2 to the squares 1, 4, 4 and 16, and to Φ = 50. The "
     "output is T times Φ, 50.",
@@ -194,9 +194,9 @@ show.figure(
 # **Bridge 2.5 (The regression against gradient descent)**
 #
 # The tasks are colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real-valued
-# tokens. With samples that determine the task, the regression recovers the task up to rounding errors at other lengths.
-# Adam on one head, from random starts and after 600 steps at the best of three rates, has an error of $10^{-6}$ or more
-# relative to the size of the labels.
+# tokens. With samples that determine the task, the regression recovers the task to within rounding error at other
+# lengths. Adam on one head, from random starts and after 600 steps at the best of three rates, has an error of
+# $10^{-6}$ or more relative to the size of the labels.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -228,7 +228,7 @@ show.figure(
 #
 # *No less.* Take tokens $x_1, \dots, x_{s-1}$, followed by a query $q$, which is also a token. For a set
 # $U \subseteq [s-1]$, let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple
-# with a token 0 adds nothing. By inclusion and exclusion,
+# that contains a zero token adds nothing. By inclusion and exclusion,
 #
 # $$\sum_U (-1)^{s-1-|U|}\, \Phi(q, Z_U) = q \otimes \sum_\pi \bigotimes_r x_{\pi(r)}x_{\pi(r)}^\top ,$$
 #
@@ -377,8 +377,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the rank reaches $\psi_s$ with $s$ tokens. With one token fewer, the rank is smaller for ordered sums. For
-# sums over all tuples, the rank may or may not be smaller. [Bridge 7](too_few_tokens.ipynb) counts both.
+# The rank reaches $\psi_s$ with $s$ tokens. With one token fewer, the rank is smaller for ordered sums. For sums over
+# all tuples, the rank may or may not be smaller. [Bridge 7](too_few_tokens.ipynb) counts both.
 #
 # ### One head, or all of them
 # We draw labels at random, so that no model fits them. We use 40 samples with $d=2$. At order 3, a sample has 18
@@ -660,8 +660,8 @@ show.figure(
 # one head.
 #
 # ## How we checked
-# For the features, we require agreement up to rounding errors and the exact rank. As controls, the kernel of the next
-# order should disagree, and ordered sums should lose rank with one token fewer.
+# For the features, we require agreement to within rounding error and the exact rank. As controls, the kernel of the
+# next order should disagree, and ordered sums should lose rank with one token fewer.
 
 # %%
 named = {kind: "d = {}, s = {}, {}".format(*kind) for kind in kinds}

@@ -57,7 +57,7 @@ seeds = streams(seed, draws + 3)
 # How many such sentences are there? We choose one of 2 names, one of 3 places for *Mr*, and one of 2 verbs for each of
 # the other 2 words, which makes $2\cdot3\cdot2^2=24$ sentences.
 #
-# *By heart.* The construction of Theorem 1 on memorization stores 5 sentences in its first head and 4 in each further
+# *By heart.* The construction of Theorem 1 on memorisation stores 5 sentences in its first head and 4 in each further
 # head, if the data are independent enough. For 24 sentences we need $1+\lceil19/4\rceil=6$ heads.
 #
 # *By rule.* One head looks for the earlier *Mr* and copies the word after it. It answers all 24 sentences.
@@ -92,7 +92,7 @@ show.figure(
 # In general, a sentence has $n$ words. Its *bigram* is a *trigger* from a set $\mathcal Q$ followed by an *output* from
 # a set $\mathcal O$. The other words are *fillers*, and the vocabulary contains $F$ of them. The last word is the
 # trigger again. *Noiseless* means that the label is always the output. The layer has $H$ heads and width $d$. For its
-# two sets of weights see {claim:ref}`Theorem 1 <memorization/theorem-1>` on memorization and
+# two sets of weights see {claim:ref}`Theorem 1 <memorization/theorem-1>` on memorisation and
 # {claim:ref}`Lemma 3.1 <in-context-reasoning/lemma-3-1>` on in-context reasoning.
 #
 # <!-- claim bridges/bridge-4-1 -->
@@ -103,7 +103,7 @@ show.figure(
 # The noiseless in-context task with $F$ filler words, $|\mathcal Q|$ triggers and $|\mathcal O|$ outputs has $|\mathcal
 # Q||\mathcal O|(n-2)F^{n-3}$ sentences of $n$ words with one bigram. To answer $T$ sentences with arbitrary labels,
 # attention of width $d$ with fixed keys and queries needs at least $T/d$ heads. The construction of Theorem 1 on
-# memorization uses $\lceil(T-1)/(n-1)\rceil$ heads, if codes and queries are as independent as this theorem requires.
+# memorisation uses $\lceil(T-1)/(n-1)\rceil$ heads, if codes and queries are as independent as this theorem requires.
 # One head with one number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
 #
 # </blockquote>
@@ -213,9 +213,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the layers answer all stored sentences correctly. On fresh sentences, one head is no better than a guess
-# among the outputs, and sixteen heads are right on about 40 %. On sentences with unseen outputs, the layers are never
-# right. The single head of Lemma 3.1 answers all three groups without an error.
+# The layers answer all stored sentences correctly. On fresh sentences, one head is no better than a guess among the
+# outputs, and sixteen heads are right on about 40 %. On sentences with unseen outputs, the layers are never right. The
+# single head of Lemma 3.1 answers all three groups without an error.
 #
 # ## How we checked
 # ### What storing costs

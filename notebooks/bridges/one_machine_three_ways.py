@@ -92,8 +92,8 @@ for part, bend, aside in ((0, -0.12, 0.15), (2, -0.1, -0.15)):
 show.figure(
     fig,
     name="heads",
-    caption="The situation after one step, state right and head at cell 2, in three computers. Blue: where the head is "
-    "kept.",
+    caption="The situation after one step, state right and head at cell 2, in three computers. Blue marks where the "
+    "head is kept.",
     alt="Three rows. First, a tape of three cells with the word right under its middle cell, an arrow, and a tape of "
     "four cells with the word right under the third. Second, six boxes named right 0 to add 2, of which right 2 is "
     "marked, and a tape. Third, four boxes, read, find rule, write and move; arrows lead from read and write to the "
@@ -191,7 +191,7 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 1.2</summary>
 #
-# *The program.* A number $s$ holds $\Sigma$ times the number of the state, where halting states come last. The
+# *The program.* A number $s$ holds $\Sigma$ times the number of the state, with the halting states numbered last. The
 # instruction READ sets $u = s + \mathrm{tape}[p]$, the number of the rule. A search by halving follows: each test
 # subtracts a constant from $u$ and jumps if the result is at most 0. It has $Q\Sigma$ tests and $Q\Sigma+1$ leaves, one
 # for each rule and one for all states that halt, which jumps to the end. A test leaves half of the leaves, rounded up,
@@ -263,9 +263,9 @@ seconds = {way.name: sum(of_job[place].seconds for of_job in ways) for place, wa
 print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 
 # %% [markdown]
-# We see that all situations are right on each transformer. The numbers of passes differ, but a pass costs one layer in
-# linear attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our code, which skips some work with
-# zeros, so we read little into them.
+# All situations are right on each transformer. The numbers of passes differ, but a pass costs one layer in linear
+# attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our code, which skips some work with zeros,
+# so we read little into them.
 #
 # The three transformers are exact for different reasons. In linear attention all entries are integers, so nothing is
 # rounded. SUBLEQ rounds its bits at the end of each cycle. FLEQ keeps real numbers that it cannot round. Here, however,
@@ -274,8 +274,8 @@ print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 #
 # ### What grows
 # Let the number consist of ones only, which takes the most work for a given length. We count the layers that the
-# computer goes through one after another, and the columns at the end. In linear attention, these columns are all
-# tokens; in the two looped transformers, they are the scratchpad, memory and program.
+# computer goes through one after another, and the columns at the end. In linear attention, each of these columns is a
+# token; in the two looped transformers, they are the scratchpad, the memory and the program.
 
 # %%
 lengths = sorted({count for count in (2, 4, 8, 16, 24, 32, 48, 64, longest) if count <= longest})
@@ -317,9 +317,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that linear attention starts lowest and rises twice as steeply as the other two curves on this
-# scale. It overtakes SUBLEQ at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every
-# tape that it has written. The curve of FLEQ is nearly flat, because only the tape grows and the program does not.
+# On the left, linear attention starts lowest and rises twice as steeply as the other two curves on this scale. It
+# overtakes SUBLEQ at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every tape that it
+# has written. The curve of FLEQ is nearly flat, because only the tape grows and the program does not.
 #
 # ## How we checked
 # In addition to our two machines, we compile random machines, run the programs under the interpreters of SUBLEQ and
@@ -398,7 +398,7 @@ claim.control.equal("share right with integers of 2 bits, of four letters", righ
 claim.verdict()
 
 # %% [markdown]
-# We see that some machines take exactly $\Sigma+1$ cycles for one step with this program.
+# Some machines take exactly $\Sigma+1$ cycles for one step with this program.
 #
 # ### A Turing machine as a FLEQ program
 

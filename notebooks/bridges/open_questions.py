@@ -188,7 +188,7 @@ claim.verdict()
 # %% [markdown]
 # ## Also on this page
 # ### How much does general position help tuples?
-# The paper on memorization conjectures that a layer of $H$ heads memorises a number of examples of order $Hd$ if all
+# The paper on memorisation conjectures that a layer of $H$ heads memorises a number of examples of order $Hd$ if all
 # tokens are in *general position*, which means that every $d$ of them are independent (Appendix I.1). This number is
 # the rank of a matrix $Z$, whose rows are the weighted means of tokens that the heads compute. For *almost all*
 # examples, we know that the rank is $Hd$ (Bridge 3.3). For *all* examples in general position, the best heads reach
@@ -394,4 +394,4 @@ show.table(
 #
 #    </details>
 #
-# Next: [Bridge 1](one_machine_three_ways.ipynb), because two of these questions come from its machines.
+# Next: [Bridge 1](one_machine_three_ways.ipynb). Two of these questions come from its machines.

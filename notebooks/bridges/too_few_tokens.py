@@ -354,5 +354,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Bridge 3](how_much_hyper_attention_memorises.ipynb), because there the same features are counted for storing
-# instead of learning.
+# Next: [Bridge 3](how_much_hyper_attention_memorises.ipynb). There, the same features are counted for storing instead
+# of learning.

@@ -106,7 +106,7 @@ show.figure(
 #
 # A frozen transformer of four layers runs compiled Python functions, one SUBLEQ instruction per pass, and returns what
 # Python returns: the greatest common divisor and a sorted list. Ten functions, compiled with and without optimisation,
-# do so on the interpreter of the machine's language.
+# return the same results as Python on the interpreter of the machine's language.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -129,7 +129,7 @@ show.figure(
 #
 # Two rules need care. To decide whether $a\le b$, a subtraction would overflow for $a=-2^{N-1}$ and $b=1$, so the
 # rule first compares the signs. Division works on absolute values, bit by bit, and that of the lowest number,
-# $2^{N-1}$, does not fit; the rule therefore stores the divisor's absolute value with a minus sign, which does.
+# $2^{N-1}$, does not fit; the rule therefore stores the divisor's absolute value with a minus sign, which does fit.
 #
 # <details><summary>Proof of Bridge 6.1</summary>
 #
@@ -311,8 +311,8 @@ show.figure(
 )
 
 # %% [markdown]
-# FLEQ always needs fewer passes, but each goes through more layers, as many as its slowest block has. We see that a
-# program of divisions, such as Collatz, becomes far less deep, while a sort, which looks up lists, becomes deeper.
+# FLEQ always needs fewer passes, but each goes through more layers, as many as its slowest block has. A program of
+# divisions, such as Collatz, becomes far less deep, while a sort, which looks up lists, becomes deeper.
 #
 # Others also compile programs for fixed weights. We cite their published figures and did not run them. In place of the
 # softmax, Loom takes the largest scores.
@@ -326,7 +326,7 @@ own = [
     [f"{name}, for the gcd", "Python", *sizes[2:]] for name, sizes in zip(("SUBLEQ", "FLEQ"), both["gcd"], strict=True)
 ]
 columns = ["machine", "compiled from", "layers", "width"]
-show.table(columns, [*own, *published], caption="Two machines of this page and two of others.")
+show.table(columns, [*own, *published], caption="Two machines of this page and two of other pages.")
 
 # %% [markdown]
 # ## How we checked

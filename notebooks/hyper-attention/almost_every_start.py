@@ -94,7 +94,7 @@ show.figure(
 # **Beyond Theorem 4.4 (Gradient flow reaches zero loss from almost every start)**
 #
 # Let the data be versatile (Assumption 4.2) and $d_2=1$, and let $L$ be the loss minus its least-squares value, which
-# is 0 for realizable targets. For any targets and any invertible embedding, the second derivative of the loss has a
+# is 0 for realisable targets. For any targets and any invertible embedding, the second derivative of the loss has a
 # negative eigenvalue at every critical point with $L>0$. If the codes are orthonormal, the flow converges to $L=0$ from
 # almost every $C(0)$, $w(0)$, and the final decay is exponential. If, moreover, $w_\nu(0)^2-\|C_{:,\nu}(0)\|^2\ge c>0$
 # for all $\nu$, then $L(t)\le L(0)\,e^{-4c\zeta^2t/B}$.
@@ -215,8 +215,8 @@ show.figure(
 # Integrating, $\log N(t)\le\log N(t_0)+\frac{16}\kappa\sqrt{L_0L(t_0)}$ for all $t\ge t_0$. So $N$ is bounded, and
 # $\dot L\le-\kappa L/N$ gives exponential decay.
 #
-# *Almost every start.* A flow that is bounded converges to a critical point, for almost every start to one with $L=0$,
-# as above. A flow that is not bounded never has $L<\ell$. $\square$
+# *Almost every start.* A bounded flow converges to a critical point and, for almost every start, to one with $L=0$, as
+# above. An unbounded flow never has $L<\ell$. $\square$
 #
 # </details>
 #

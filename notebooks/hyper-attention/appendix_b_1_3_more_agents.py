@@ -82,7 +82,7 @@ show.figure(
 # <!-- claim hyper-attention/two-coordinate-construction -->
 # <blockquote>
 #
-# **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
+# **Appendix B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
 #
 # **The paper states.** Agents receive huge penalties $-10$ if they collide even though initially they are far away,
 # $\mathrm{dist}(n_i, n_j) \ge R_2$, and small $-1$ penalties if initially very close: $V_i = -\sum_{j \ne i} \mathbb
@@ -102,8 +102,8 @@ show.figure(
 # - In the construction, the layer with $C$ for $f$ and $W^V$ for $w$ sums over all $j$. The scores $f(\mu, \nu)\, w_\nu
 #   - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$ agents; unless all $f(\mu, \mu)\, w_\mu$ are
 #   0, no weights do so for two different numbers of agents.
-# - In the construction, a Fourier series in two coordinates needs loops in both, but the $x$ axis ends at a wall.
-#   Theorem 3.1 gives the scores without loops.
+# - In the construction, a Fourier series in two coordinates needs both coordinates to be periodic, but the $x$ axis
+#   ends at a wall. Theorem 3.1 gives the scores without periodicity.
 #
 # </details>
 #
@@ -121,7 +121,7 @@ show.figure(
 # <!-- claim hyper-attention/non-identical-construction -->
 # <blockquote>
 #
-# **App. B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
+# **Appendix B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
 #
 # **The paper states.** The value function is $V_{r_i, q_i} = \sum_{j \ne i} f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$.
 # With $z_i = q_i \otimes p_i^x \otimes p_i^y \in \mathbb R^{2N^2}$, a single-layer linear self-attention with $d =
@@ -156,7 +156,7 @@ show.figure(
 # ([Theorem B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the paper's agents ends at a wall, and then more entries
 # are nonzero.
 #
-# <details><summary>Proof of App. B.1.3, two coordinates, repaired</summary>
+# <details><summary>Proof of Appendix B.1.3, two coordinates, repaired</summary>
 #
 # The rows of $P$ are $p^x_m \otimes p^y_n$. Inner products of Kronecker products are products of inner products, so
 # that $P P^\top = \bigl(\frac N2\bigr)^2 I$: up to the factor $N/2$ the code is an orthonormal embedding of $N^2$
@@ -173,7 +173,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of App. B.1.3, non-identical agents, Eq. 18, repaired</summary>
+# <details><summary>Proof of Appendix B.1.3, non-identical agents, Eq. 18, repaired</summary>
 #
 # The symbols are the $2N^2$ triples $\mu$ of a policy and two coordinates, and $q \otimes p^x \otimes p^y$ is, up to a
 # factor, an orthonormal embedding of them. By Theorem 3.1 some $C$ with $(2N^2)^2$ entries and some $W^V$ have the
@@ -326,8 +326,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that an agent with the same policy must start in the same cell. An agent that moves up may start anywhere on a
-# diagonal.
+# An agent with the same policy must start in the same cell. An agent that moves up may start anywhere on a diagonal.
 #
 # ## How we checked
 # We compare the layers with sums over $j\ne i$, and divide errors by the number of terms. As controls, we add one

@@ -78,7 +78,7 @@ show.figure(
 # <!-- claim hyper-attention/vision-construction -->
 # <blockquote>
 #
-# **App. B.3 (Patterns of pixels)** *Appendix B.3*
+# **Appendix B.3 (Patterns of pixels)** *Appendix B.3*
 #
 # **The paper states.** With $x_i = [b_i, p_i]$, $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{i,j} = 1$ if $p_j$ is in
 # $p_i + \Delta$, 0 otherwise, and $W^V = [1; \mathbf 0_d]$, summing across the image yields, for each position $i$, the
@@ -91,7 +91,7 @@ show.figure(
 # <!-- claim hyper-attention/remark-cnn -->
 # <blockquote>
 #
-# **App. B.3 (A small kernel and a large pattern)** *Appendix B.3*
+# **Appendix B.3 (A small kernel and a large pattern)** *Appendix B.3*
 #
 # **The paper states.** A single-layer CNN with a fixed $3 \times 3$ kernel cannot detect patterns larger than $3 \times
 # 3$ within that same layer. Extending the receptive field would require either deeper networks or larger kernels. By
@@ -252,8 +252,8 @@ claim.verdict()
 # 1. *By hand.* In the tiny example, we make the last pixel of the second row black as well. Which counts change?
 #    <details><summary>Solution</summary>
 #
-#    Its own count changes from 1 to 2. The counts of its neighbours also change: above from 0 to 1, left from 2 to 3,
-#    and below from 1 to 2.
+#    Its own count changes from 1 to 2. The counts of its neighbours also change: the one above from 0 to 1, the one on
+#    the left from 2 to 3, and the one below from 1 to 2.
 #
 #    </details>
 # 2. *Predict, then run.* Set `threshold = 4`, so that more pixels are black. Does the layer find a wrong pattern?

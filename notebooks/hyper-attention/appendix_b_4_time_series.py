@@ -67,7 +67,7 @@ show.figure(
 # <!-- claim hyper-attention/time-series-construction -->
 # <blockquote>
 #
-# **App. B.4 (Time series with delays)** *Appendix B.4*
+# **Appendix B.4 (Time series with delays)** *Appendix B.4*
 #
 # **The paper states.** Let $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and $x_t = [m[t], p[t]]$. Let $C = \mathrm{diag}(0,
 # \tilde C)$ with $\tilde C_{u,v} = 1$ if position $v$ is a valid activator for position $u$, and 0 otherwise;
@@ -157,7 +157,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the dots are on the line. With 1 in place of the factors, the predictions have the wrong amplitude.
+# The dots are on the line. With 1 in place of the factors, the predictions have the wrong amplitude.
 #
 # ## How we checked
 # We compare the last output with the next value of the series. The paper's value matrix and its scores of 1 must fail,

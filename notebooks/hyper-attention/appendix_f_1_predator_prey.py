@@ -98,12 +98,12 @@ show.figure(
 # <!-- claim hyper-attention/predator-prey-construction -->
 # <blockquote>
 #
-# **App. F.1 (The value function of hunters and prey as one layer)** *Appendix F.1*
+# **Appendix F.1 (The value function of hunters and prey as one layer)** *Appendix F.1*
 #
 # **The paper states.** Agents on an $[N] \times [N]$ grid always move right (R) or up (U). A hunter gains 1 for each
-# prey it collides with, which loses 1. The values are three heads: opposite species times different policies and
-# $n^x_i - n^x_j \approx n^y_i - n^y_j$; times (R, R) and $n^y_i \approx n^y_j$; times (U, U) and $n^x_i \approx n^x_j$;
-# with weights $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.
+# prey that it collides with, and that prey loses 1. The values are three heads: opposite species times different
+# policies and $n^x_i - n^x_j \approx n^y_i - n^y_j$; times (R, R) and $n^y_i \approx n^y_j$; times (U, U) and $n^x_i
+# \approx n^x_j$; with weights $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.
 #
 # **What is true.** On a grid that wraps around in both directions, with $y$ pointing down, the sum of the three heads
 # is the value if differences are taken modulo $N$ and the last two heads also require the other coordinate to agree.
@@ -132,7 +132,7 @@ show.figure(
 # <!-- claim hyper-attention/remark-predator-prey-counts -->
 # <blockquote>
 #
-# **App. F.1 text (Parameters for hunters and prey at N = 360)** *Appendix F.1*
+# **Appendix F.1 (Parameters for hunters and prey at N = 360)** *Appendix F.1*
 #
 # **The paper states.** HyperFeatureAttention needs $\mathcal O(|\mathcal S_{\mathrm{spcs}}|^2 + |\mathcal S_q|^2 +
 # |\mathcal S_r|^2)$ parameters. For $N = 360$, approximately $10^6$ parameters are sufficient for it, while
@@ -175,7 +175,7 @@ show.figure(
 # takes one more factor in the last two heads. With walls, the one in front stops and the other catches up; in this case
 # the paper's last two heads are correct.
 #
-# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
+# <details><summary>Proof of Appendix F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
 #
 # *Who meets.* For $i$ moving right and $j$ up the equations above are solved by one $t$ modulo $N$ if and only if the
 # condition is met, and then at some $t \ge 0$. For $i$ up and $j$ right the roles are exchanged, and the condition is
@@ -197,7 +197,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of App. F.1 text: about 10⁶ against 10⁷ parameters, as corrected</summary>
+# <details><summary>Proof of Appendix F.1, text: about 10⁶ against 10⁷ parameters, as corrected</summary>
 #
 # Each of the three heads has the tables of species and policies, $2 \times 2$ each: $24$ entries in all. The diagonal
 # modulo $N$, a row and a column have a table of $N^2$ entries each. The printed heads have three of these, $24 + 3N^2$,
@@ -345,4 +345,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Back: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), the layer that this page uses.
+# Back to [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), which defines the layer used on this page.

@@ -71,7 +71,7 @@ show.table(
 # <!-- claim hyper-attention/efficient-linear-form -->
 # <blockquote>
 #
-# **App. G.3 efficient linear HyperAttention (Linear HyperAttention in linear time)** *Appendix G.3, Eqs. 42 and 43*
+# **Appendix G.3 (Linear HyperAttention in linear time)** *Appendix G.3, Eqs. 42 and 43*
 #
 # **The paper states.** Recall the definition of third order linear HyperAttention (Definition 6.1). Changing the order
 # of summations, $\mathrm{HA}^{\mathrm{lin}}_{i\tau}(\mathbf X)=\sum_{\tilde\sigma}\sum_{\tilde\sigma}Q_{i,\sigma}
@@ -95,7 +95,7 @@ show.table(
 # <!-- claim hyper-attention/softmax-approximation -->
 # <blockquote>
 #
-# **App. G.3 approximation of softmax HyperAttention (The softmax by a series)** *Appendix G.3*
+# **Appendix G.3 (The softmax by a series)** *Appendix G.3*
 #
 # **The paper states.** Softmax HyperAttention can be approximated with features $\phi:\mathbb R^R\to\mathbb R^{R_2}$,
 # where $R_2$ is $\mathcal O(R)$. (Alman & Song, 2023) show that if entries of $\mathbf Q,\mathbf K$ are less than
@@ -103,7 +103,7 @@ show.table(
 # $\max_{i,\tau}|\mathrm{HA}^{\mathrm{lin}}_{i\tau}-\widehat{\mathrm{HA}}{}^{\mathrm{lin}}_{i\tau}|\le\epsilon$.
 # Consequently, the trick (43) applies for nonlinear HyperAttentions.
 #
-# **What is true.** For fixed $R$ and such entries, the exponential series truncated after degree $p=O(\log L)$ has the
+# **What is true.** For fixed $R$ and such entries, the exponential series truncated after degree $p=O(\log L)$ has
 # error $1/\mathrm{poly}(L)$. It has $R_2=\binom{R+p}p$ features, at most a power of $\log L$.
 #
 # **What changed.** A number of features that does not grow with $L$ is not enough: $K$ features give weights of rank at
@@ -124,7 +124,7 @@ show.table(
 # **Softmax.** We truncate the exponential series after degree $p$. By the multinomial theorem, its terms are sums of
 # products of three features, so the softmax becomes a fraction of two linear sums.
 #
-# <details><summary>Proof of App. G.3 efficient linear HyperAttention, eqs (42)-(43), as corrected</summary>
+# <details><summary>Proof of Appendix G.3, efficient linear HyperAttention, eqs (42)-(43), as corrected</summary>
 #
 # *All pairs.* In $\sum_{j_1, j_2} \sum_{\sigma, \tilde\sigma} Q_{i\sigma} K^1_{j_1\sigma} K^2_{j_2\sigma}
 # V^1_{j_1\tilde\sigma} V^2_{j_2\tilde\sigma} V^3_{\tau\tilde\sigma}$ the sums over $j_1$ and $j_2$ are free of each
@@ -140,7 +140,7 @@ show.table(
 #
 # </details>
 #
-# <details><summary>Proof of App. G.3 approximation of softmax HyperAttention, as corrected</summary>
+# <details><summary>Proof of Appendix G.3, approximation of softmax HyperAttention, as corrected</summary>
 #
 # *The series is enough.* Let the entries be at most $c$, so that a score is at most $\tau = R c^3$ in size. The
 # remainder after degree $p$ is at most $\frac{\tau^{p+1}}{(p+1)!} e^\tau$, which is a share $s \le
@@ -152,9 +152,9 @@ show.table(
 # *A fixed number is not.* Let the tokens be of finitely many kinds, each as often as the others. The weight of a kind
 # of query on a kind of pair is then an entry of a matrix $A$ that does not depend on $L$. With $K$ features the
 # approximated weights are a matrix of rank at most $K$: for each query a sum of $K$ products, over one number. If $A$
-# has $k$ rows and $m$ columns, some entry is off by at least $\sigma_{K+1}(A) / \sqrt{km}$, and some value vectors with
-# entries 0 and 1 make an output that is off by it. As $e^{qkl}$ has infinite rank, $\sigma_{K+1}(A) > 0$ if there are
-# kinds enough. This does not fall with $L$, and $1/\mathrm{poly}(L)$ does. $\square$
+# has $k$ rows and $m$ columns, some entry is off by at least $\sigma_{K+1}(A) / \sqrt{km}$, and for some value vectors
+# with entries 0 and 1 an output is off by as much. As $e^{qkl}$ has infinite rank, $\sigma_{K+1}(A) > 0$ if there are
+# enough kinds. This bound does not fall with $L$, whereas $1/\mathrm{poly}(L)$ does. $\square$
 #
 # </details>
 #

@@ -91,7 +91,7 @@ require(seed=(seed, 0, None))
 #
 # <blockquote>
 #
-# **Beyond the paper.** The task must be realizable with the skip connection, so the targets must contain the same skip.
+# **Beyond the paper.** The task must be realisable with the skip connection, so the targets must contain the same skip.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -174,8 +174,8 @@ axes[0].set_ylabel("output of the second layer")
 show.figure(
     fig,
     name="equivalent",
-    caption="Outputs of one layer against those of the other, over all tokens. Left: every entry of $T$ is equal. "
-    "Right: only the sums are equal, as in the main text.",
+    caption="Outputs of one layer against those of the other, over all tokens. Left: the two layers agree in every "
+    "entry of $T$. Right: they agree only in the sums, as in the main text.",
     alt="Two scatter plots. On the left all points lie on the diagonal, on the right they are scattered around it.",
 )
 

@@ -63,7 +63,7 @@ require(seed=(seed, 0, None))
 # %% [markdown]
 # ## A tiny example
 # Our sequence is a small circle, a small square and a large circle. We want each token to find the tokens of the same
-# size *and* the same shape. One score compares sizes, another compares shapes.
+# size *and* the same shape. One score compares sizes; another compares shapes.
 
 # %%
 size_scores = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
@@ -143,7 +143,7 @@ show.figure(
 # <!-- claim hyper-attention/remark-hfa-counts -->
 # <blockquote>
 #
-# **Section 5 text (How many parameters products of features need)** *Section 5; Appendix F.2*
+# **Section 5 (How many parameters products of features need)** *Section 5; Appendix F.2*
 #
 # **The paper states.** If there are $M$ features, self-attention would require embedding dimension and number of
 # parameters in $\Theta(\exp(M))$, while defining attention for individual $f_a$'s only require $\Theta(M)$. Linear
@@ -177,7 +177,7 @@ show.figure(
 # These blocks have $\Theta(M)$ entries in total. If we do not know which feature belongs to which factor, we need the
 # whole matrices. Each is as wide as the embedding, $\Theta(M)$, so it has $\Theta(M^2)$ entries.
 #
-# <details><summary>Proof of Section 5 text: Θ(M) parameters and embedding dimension, as corrected</summary>
+# <details><summary>Proof of Section 5, text: Θ(M) parameters and embedding dimension, as corrected</summary>
 #
 # Let $M$ features have $k$ values each. Side by side their one-hots have $d = kM$ entries, where one symbol for every
 # combination takes $k^M$. A factor reads one feature of $i$ and one of $j$: a table of $k^2$ entries, and $Mk^2$ for
@@ -357,4 +357,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Appendix G.2.1](skip_trigram.ipynb), because some tasks need three tokens rather than several features.
+# Next: [Appendix G.2.1](skip_trigram.ipynb). Some tasks need three tokens rather than several features.

@@ -121,7 +121,7 @@ show.figure(
 # <!-- claim hyper-attention/ternary-synergy -->
 # <blockquote>
 #
-# **Section 6 example (Alliances of three)** *Section 6*
+# **Section 6 (Alliances of three)** *Section 6*
 #
 # **The paper states.** Agent $i$ gains if it is allied with $j$ and $k$ and these are not allied with each other: its
 # payoff is $V_{\mathcal X(i)} = \sum_{1 \le j < k \le L} f(\mathcal X(i), \mathcal X(j), \mathcal X(k))\, w_{\mathcal
@@ -149,7 +149,7 @@ show.figure(
 # Appendix G.1 ($j_1\ge j_2$) and Remark G.2 ($j_1>j_2$). We call them `all`, `le`, `lt`, `ge` and `gt`.
 #
 # With a softmax, HyperAttention of order 3 is known as *2-simplicial attention* {cite}`clift2020logic`.
-# {cite}`roy2025simplex` train it in large language models, with windows and products of two values. The package
+# {cite:t}`roy2025simplex` train it in large language models, with windows and products of two values. The package
 # `simplicial-attention` computes it; our tests compare
 # {doc}`our softmax </notebooks/hyper-attention/definition_g_1_softmax>` with it.
 #
@@ -165,7 +165,7 @@ show.figure(
 # For alliances, the same happens one order higher: $s(s+1)/2$ exceeds $s(s-1)/2$ by $s$. At one length, $s$ is a linear
 # combination of pair counts; at two lengths, it is not.
 #
-# <details><summary>Proof of Section 6 example: ternary synergies</summary>
+# <details><summary>Proof of Section 6, example: ternary synergies</summary>
 #
 # In the one-hot code a layer of order 3 that sums over $j < k$ has $C = f$ and $W^V = w$, and is the payoff at every
 # length. Now let a layer with the sum over $j \le k$ have the functional tensor $T$. Fix the own symbol $\mu$, write
@@ -387,5 +387,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem G.4](theorem_g_4_representation.ipynb), because we want to know which three-way interactions a layer
-# can represent.
+# Next: [Theorem G.4](theorem_g_4_representation.ipynb). Which three-way interactions can a layer represent?

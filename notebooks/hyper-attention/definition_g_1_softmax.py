@@ -134,8 +134,7 @@ show.figure(
 # <!-- claim hyper-attention/remark-ha-counts -->
 # <blockquote>
 #
-# **App. G parameter counts and the words same count (Parameters of HyperAttention)** *Section 7.2, caption of Table 1;
-# Appendix G.1*
+# **Appendix G (Parameters of HyperAttention)** *Section 7.2, caption of Table 1; Appendix G.1*
 #
 # **The paper states.** SA and HFA have identical parameter counts; HA retains the same parameter count. HA (no sharing)
 # has slightly more parameters explained in Appendix G.

@@ -140,7 +140,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute both bounds for features of two values, for as many factors as features and for self-attention.
+# We compute both bounds for two-valued features, once with as many factors as features and once for self-attention.
 # Concatenated one-hot vectors give exact scores in $|\Phi|+1$ dimensions.
 
 # %%
@@ -167,7 +167,7 @@ show.figure(
     caption="The bounds between which the smallest width lies, if every score must be within 1/3 of the exact one, "
     "which says whether two tokens agree in all features. Each feature has two values.",
     alt="Two bands on logarithmic scales that rise to the right. The band of self-attention is higher and steeper, and "
-    "from 16 features on the bands do not overlap. A dashed line runs inside the upper band.",
+    "with 16 or more features the bands do not overlap. A dashed line runs inside the upper band.",
 )
 
 # %% [markdown]

@@ -74,7 +74,8 @@ show.figure(
 # <!-- claim hyper-attention/example-1 -->
 # <blockquote>
 #
-# **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
+# **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15; also Appendix
+# B.1*
 #
 # **The paper states.** The final value function can be exactly represented by a single layer: $V_{r_i} = -\sum_{j \ne
 # i} \mathbb I\{\min(|n_i^y - n_j^y|, N - |n_i^y - n_j^y|) \le 2R\}$. In one-hot embedding, a single-layer linear
@@ -226,4 +227,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb), because we want to know whether training finds these weights.
+# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb). Does training find these weights?

@@ -75,7 +75,7 @@ show.figure(
 # <!-- claim hyper-attention/example-2 -->
 # <blockquote>
 #
-# **Example 2 (Genotype and phenotype)** *Section 3; Appendix B.2*
+# **Example 2 (Genotype and phenotype)** *Section 3; Appendix B.2; also Appendix B.2*
 #
 # **The paper states.** Each allele appears at most once in the sequence. To model these activation patterns via a
 # single-layer linear self-attention: for every dictionary entry $i : [j_1, \dots, j_m]$, set $C_{i, j_k} = 1/m$, and
@@ -121,7 +121,7 @@ show.figure(
 # <!-- claim hyper-attention/remark-genotype-length -->
 # <blockquote>
 #
-# **App. B.2 (One linear layer and the length of a strand)** *Appendix B.2*
+# **Appendix B.2 (One linear layer and the length of a strand)** *Appendix B.2*
 #
 # **The paper states.** This is an example task for which a single layer linear self-attention cannot length generalize.
 # However, a simple dense layer with ReLU activation addition after single layer linear self-attention, trivially
@@ -178,7 +178,7 @@ show.figure(
 # become 1, and 0 should stay 0. No $\mathrm{relu}(az+c)$ does this; with a read-out,
 # $1-\mathrm{relu}(1-L^*z)=\min(1,L^*z)$ does.
 #
-# <details><summary>Proof of App. B.2, remark on length, as corrected</summary>
+# <details><summary>Proof of Appendix B.2, remark on length, as corrected</summary>
 #
 # Let $C_{\mu\nu} = 1/m$ for the $m$ activators $\nu$ of $\mu$, $C_{\mu\mu} = 1$ if $\mu$ is always active, zero
 # elsewhere, and $W^V = \mathbf 1$ in the one-hot code. A token $\mu$ has the output $\sum_\nu s_\nu C_{\mu\nu}$.

@@ -12,8 +12,8 @@
 #
 # Does training find the parameters that we would write down? For the colliding agents of [Example
 # 1](example_1_colliding_agents.ipynb), we know such parameters. The paper trains a layer on this task, obtains tiny
-# errors at every length, and finds parameters that look nothing like the *devised* ones. Have the layers learned
-# something else?
+# errors at every length, and finds parameters that look nothing like the *devised* ones, which are built by hand. Have
+# the layers learned something else?
 
 # %%
 import torch
@@ -172,8 +172,8 @@ show.figure(
 # positions are more important than absolute positions.
 #
 # **What is true.** Compared with Figure 2(a), the devised score matrix needs fewer entries in the sinusoidal code than
-# in the one-hot code, for an equal error. Written as factors $\mathbf W^Q$ and $\mathbf W^K$, it needs equally many
-# entries in both codes.
+# in the one-hot code, for an equal error. Written as factors $\mathbf W^Q$ and $\mathbf W^K$, it needs the same number
+# of entries in both codes.
 #
 # **What changed.** The advantage is in the entries of $\mathbf C$ and not in its factors, which need more entries. The
 # comparison must be with Figure 2(a): the learned matrix of Figure 2(b) needs nearly as many entries as the one-hot
@@ -410,13 +410,13 @@ show.table(
         "window, factored",
     ],
     [[f"{share:.0e}", *counts] for share, counts in needed.items()],
-    caption="The number of entries of the score matrix that we need for a squared error of the given fraction of "
-    "its squared entries, and the number of entries of two factors that reach it.",
+    caption="How many entries of the score matrix are needed to bring the squared error down to the given fraction of "
+    "the sum of its squared entries, and how many entries two factors need for the same error.",
 )
 
 # %% [markdown]
 # With sinusoids, the window needs at most 5 % as many entries as in the one-hot code. Ones at random positions need
-# more. The two factors need equally many entries in both codes, and more than the one-hot matrix.
+# more. The two factors need the same number of entries in both codes, and more than the one-hot matrix does.
 #
 # ## How we checked
 # The three layers with the self term must reach an error of $10^{-7}$ at every length. The control is Eq. 4 to the

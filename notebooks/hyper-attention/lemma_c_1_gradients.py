@@ -106,7 +106,7 @@ show.figure(
 # <!-- claim hyper-attention/gradients-matrix-form -->
 # <blockquote>
 #
-# **App. C (Gradients of the loss)** *Appendix C*
+# **Appendix C (Gradients of the loss)** *Appendix C*
 #
 # **The paper states.** $\frac{\partial L}{\partial C} = \frac2B \sum_n X^{(n)\top} D^{(n)} w^\top X^{(n)\top} X^{(n)}$
 # and $\frac{\partial L}{\partial w} = \frac2B \sum_n X^{(n)\top} X^{(n)} C^\top X^{(n)\top} D^{(n)}$.
@@ -312,7 +312,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the norm decays at least as fast as the bound.
+# The norm decays at least as fast as the bound.
 #
 # ## How we checked
 # We compare every formula with a direct computation. Each control changes one ingredient: the mean, the codes, a

@@ -12,7 +12,7 @@
 # Appendix F.2.*
 #
 # The paper's theorems use as many dimensions as symbols, but real models have fewer. The paper says that little is
-# lost, because random vectors in few dimensions are nearly orthogonal. How much does a layer lose, which needs a whole
+# lost, because random vectors in few dimensions are nearly orthogonal. How much does a layer lose when it needs a whole
 # table of scores?
 
 # %%
@@ -269,8 +269,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that five dimensions represent 99 % of the smooth interaction, and that $F=I$ loses an equal part with each
-# missing dimension. A random projection loses more.
+# Five dimensions represent 99 % of the smooth interaction, whereas $F=I$ loses an equal part with each missing
+# dimension. A random projection loses more.
 #
 # We build layers that reach both bounds, and train others on fewer symbols.
 
@@ -406,7 +406,7 @@ for width in (1, 2, 4, 6, 8):
     off_bound[f"d = {width}"] = abs(1 - kept.item() - (1 - width / 8))
 
 # %% [markdown]
-# We see that an embedding of $8\log_2|\Phi|$ dimensions, in the first row, misses most of the squares.
+# An embedding of $8\log_2|\Phi|$ dimensions, in the first row, misses most of the squares.
 #
 # ## How we checked
 # We call a gap small if it is at most a tenth of the squared norm. As a control, we use as many dimensions as symbols,

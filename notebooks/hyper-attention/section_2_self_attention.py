@@ -270,5 +270,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 3.1](theorem_3_1_representation.ipynb), because we want to know which tables of strengths a layer can
-# represent.
+# Next: [Theorem 3.1](theorem_3_1_representation.ipynb). Which tables of strengths can a layer represent?

@@ -248,7 +248,7 @@ rows = [[f"linear, {depth} layers{', skip' if skip else ''}", value] for (depth,
 show.table(["layers", "largest difference"], [*rows, ["order 2, one layer", product_apart], ["softmax", softmax_apart]])
 
 # %% [markdown]
-# We see that the linear stacks cannot distinguish the two sequences, whereas the other two layers can.
+# The linear stacks cannot distinguish the two sequences, whereas the other two layers can.
 #
 # ### One effect at a time
 # Random effects $g$ use the first $p$ features of $i$ and the first $q$ features of $j$. For each $p$ and $q$, we fit
@@ -359,8 +359,7 @@ ratios = {tokens: agreeing(tokens) for tokens in (length, 2 * length)}
 show.table(["length", "output over the true number"], [[n, ratio.mean().item()] for n, ratio in ratios.items()])
 
 # %% [markdown]
-# We see that the layers are correct at the length for which we built them, and wrong by a factor of 4 at twice that
-# length.
+# The layers are correct at the length for which we built them, and wrong by a factor of 4 at twice that length.
 #
 # ## How we checked
 # For random stacks of order 2, we differentiate the output with respect to the number of times that each token occurs,

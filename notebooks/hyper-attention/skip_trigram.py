@@ -245,7 +245,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that one head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
+# One head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
 #
 # ### Try the nine phrases
 # Choose a phrase. {doc}`/instruments/three_words` explains what this shows.
@@ -302,5 +302,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Definition 6.1](definition_6_1_hyper_attention.ipynb), because we need to know which pairs of words the layer
-# sums over.
+# Next: [Definition 6.1](definition_6_1_hyper_attention.ipynb). Which pairs of words does the layer sum over?

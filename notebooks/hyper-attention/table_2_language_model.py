@@ -57,9 +57,9 @@ require(validation_windows=(validation_windows, 1, None))
 
 # %% [markdown]
 # ## A tiny example
-# The scores 2 and 3 have the product 6, and 2 and 0 the product 0. For a query $(q_1,q_2)$ and a key $(k_1,k_2)$, HFA
-# has the score $q_1k_1\cdot q_2k_2$, whereas SA has $q_1k_1+q_2k_2$. This is one more multiplication for each pair of
-# tokens, next to hundreds for the inner products.
+# The scores 2 and 3 have the product 6, and 2 and 0 the product 0. For a query $(q_1,q_2)$ and a key $(k_1,k_2)$, the
+# score of HFA is $q_1k_1\cdot q_2k_2$, whereas that of SA is $q_1k_1+q_2k_2$. This is one more multiplication for each
+# pair of tokens, next to hundreds for the inner products.
 #
 # Our runs are small: the models read source code character by character. Two counted tables set the scale for the
 # losses.
@@ -171,7 +171,7 @@ show.table(
 )
 
 # %% [markdown]
-# Single runs cannot reveal a gap that is smaller than this noise. Pairs of runs with equal batches can.
+# Single runs cannot reveal a gap that is smaller than this noise. Pairs of runs with equal batches can reveal it.
 #
 # ### Parameters and operations
 # At the paper's size, we count the operations of matrix products, and every entry that a block reads or writes beyond

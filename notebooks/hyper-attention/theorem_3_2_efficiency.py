@@ -50,8 +50,8 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # | **blue** | $a+c$ | $a+d$ |
 # | **red** | $b+c$ | $b+d$ |
 #
-# In every such table both diagonals have the same sum, $a+b+c+d$. In the table that we want, one diagonal has the sum 2
-# and the other 0. If each *pair* of colours is one input, the network can store all four numbers.
+# In every such table both diagonals have the same sum, $a+b+c+d$. In the table that we want, one diagonal sums to 2 and
+# the other to 0. If each *pair* of colours is one input, the network can store all four numbers.
 #
 # ## The paper states
 # Here $L$ is the number of tokens, $\mathcal S$ the set of symbols, and $e_{\mathcal X(i)}$ the one-hot vector of the
@@ -126,7 +126,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # </details>
 #
 # ## See it run
-# Free parameters are the exact rank of the features over all sequences.
+# The number of free parameters is the exact rank of the features over all sequences.
 
 
 # %%

@@ -102,8 +102,8 @@ show.figure(
 #
 # - The theorem does not say that the embedding is orthonormal. The proof and Section 3 do, and we take this as given.
 #   Without orthogonal embeddings, some starts fail.
-# - The proof uses that $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$, which is false for the wide matrix $S^\top$. Instead,
-#   $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$.
+# - The proof uses the inequality $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$, which is false for the wide matrix $S^\top$.
+#   Instead, $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$.
 # - The proof applies Lemma C.4 to the residuals, but the matrix that moves them is singular. Gronwall's inequality for
 #   the loss takes its place.
 # - The proof calls $X^\top X = \mathrm{diag}(s)$ a projection, which it is not.
@@ -544,4 +544,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be correct at other lengths.
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb). We want the trained layer to be correct at other lengths.

@@ -310,4 +310,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we also want the layer to be correct at other lengths.
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb). We also want the layer to be correct at other lengths.

@@ -156,7 +156,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The rank is at most $|\mathcal S| - 1$, because the matrix maps $(-(L^*-1), 1, \dots, 1)$, with
-# the first entry at $\mu$, to zero. The column of ones lowers the rank because all rows have the sum $L^*$.
+# the first entry at $\mu$, to zero. The column of ones lowers the rank because all rows sum to $L^*$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -240,14 +240,14 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="lengths",
-    caption="All three layers are correct at the length on which they are trained. Only the layer with versatile "
+    caption="All three layers are correct at the length on which they were trained. Only the layer with versatile "
     "data and a self term in its target is correct at other lengths.",
     alt="Squared errors on a logarithmic axis against length. One line stays at the rounding level; two series are at "
     "rounding level only at the trained length and large elsewhere, one of them exactly on a dotted curve.",
 )
 
 # %% [markdown]
-# At other lengths, only the first layer stays at rounding level. The squares, without the self term, are exactly on the
+# At other lengths, only the first layer stays at rounding level. The squares, without the self term, lie exactly on the
 # dotted curve.
 #
 # Next, we fit the best layer to three lengths together, add $\Delta$ to the table of a layer, and multiply the data
@@ -364,7 +364,7 @@ claim.verdict()
 # ## Where the paper differs
 # The paper reports small errors at other lengths for Eq. 4, which leaves out $j=i$. These need the self term, which is
 # the bias of the appendix. Remark D.1 attributes the lower rank to a column of ones, but this column lowers the rank
-# only because all rows have the sum $L^*$. With mixed lengths, the rank is full.
+# only because all rows sum to $L^*$. With mixed lengths, the rank is full.
 #
 # ## What to remember
 # - A layer trained at one length is correct at all others if the data determine its table and some layer is correct at
@@ -389,5 +389,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Remark F.6](remark_f_6_parallelogram.ipynb), because tokens with several features show a limit of
-# linear layers.
+# Next: [Remark F.6](remark_f_6_parallelogram.ipynb). Tokens with several features show a limit of linear layers.

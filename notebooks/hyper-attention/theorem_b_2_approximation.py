@@ -87,8 +87,8 @@ show.figure(
 )
 
 # %% [markdown]
-# No: we see that the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is smaller, the first token receives too
-# little; if larger, the second too much.
+# No: the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is smaller, the first token receives too little; if
+# larger, the second too much.
 #
 # ## The paper states
 # The table $F$ holds the strengths, $W$ has the rows $w_\nu$ with $d_2$ entries, and $\sigma_i$ is the $i$-th singular
@@ -205,7 +205,7 @@ show.table(["d", "the paper's bound, L = 2", "largest error of the best layer fo
 # With two dimensions, we still see an error. With four dimensions some layer has none, but our training does not quite
 # find it.
 #
-# Next, we test the corrected bound on $F$ and $W$ whose singular values halve at each step.
+# Next, we test the corrected bound on matrices $F$ and $W$ whose singular values halve at each step.
 
 # %%
 draw = generator(seed)
@@ -241,7 +241,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
+# The error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
 #
 # Then we use one dimension fewer, with and without moving a factor between $F$ and $W$, and test the paper's step for
 # an $F$ of rank 1.

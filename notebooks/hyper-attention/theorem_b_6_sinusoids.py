@@ -68,8 +68,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that both tables are constant along diagonals, so they depend only on the difference. A $2\times2$ block that
-# turns the code gives the second table. With all frequencies, such blocks give every table of this kind.
+# Both tables are constant along diagonals, so they depend only on the difference. A $2\times2$ block that turns the
+# code gives the second table. With all frequencies, such blocks give every table of this kind.
 #
 # ## The paper states
 # Agent $i$ is at position $n_i$ on a loop of $N$ positions, with the code $p_i$. The function $f$ has the coefficients
@@ -233,7 +233,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of Sinusoidal construction (App. B.1.2), as corrected</summary>
+# <details><summary>Proof of Sinusoidal construction (Appendix B.1.2), as corrected</summary>
 #
 # Without the factor $\frac1{\sqrt2}$ on the last cosine but one, $p_m^\top C\, p_n$ with the diagonal $C$ is the real
 # series of Lemma B.5 at $m - n$ with $a_k = 2F[k]$ and $b_k = 0$. If $2R$ is an integer and $4R + 1 \le N$, this is the

@@ -77,8 +77,8 @@ show.table(
 # provided that $w$ is fully symmetric and $f$ is symmetric in its last $n-1$ arguments.
 #
 # **What is true.** This is true of a layer that sums over all tuples, as the theorem does. A layer with an ordered sum,
-# as in Definitions 6.1 and G.1, represents the full sum with one output at any one length. With two outputs, some full
-# sums are out of its reach at every length of three or more tokens.
+# as in Definitions 6.1 and G.1, can represent the full sum at any single length if there is one output. With two
+# outputs, some full sums are out of its reach at every length of three or more tokens.
 #
 # **What changed.** The layers of the paper sum over ordered tuples, but the theorem sums over all tuples. The argument
 # of Theorem 3.1 works only if both sums are the same.
@@ -123,7 +123,7 @@ show.table(
 # $$T_{\beta\beta} = \tfrac{2L}{L+1}\, G_{\beta\beta}, \qquad T_{\beta\gamma} = 2 G_{\beta\gamma} - \tfrac1{L+1}
 # (G_{\beta\beta} + G_{\gamma\gamma}) .$$
 #
-# From $L = 3$ on it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
+# For $L \ge 3$ it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
 # neighbours that change places show what is not symmetric. A layer has $T = C_{\alpha\beta\gamma} W_{\beta\gamma\tau}$,
 # of rank one in $(\alpha, \tau)$ for every pair; the table adds up matrices of rank one with different $w$. With one
 # output every table is of rank one, and so it is if all $w_{\beta\gamma}$ are multiples of one vector.

@@ -176,7 +176,7 @@ show.table(
 # <!-- claim hyper-attention/theorem-g-7-orders -->
 # <blockquote>
 #
-# **App. G.4 (Training at order 4)** *Appendix G.4*
+# **Appendix G.4 (Training at order 4)** *Appendix G.4*
 #
 # **The paper states.** For simplicity we prove the convergence of order three linear HyperAttention. However, after
 # this proof, extension to any order is trivial.
@@ -186,7 +186,7 @@ show.table(
 # <blockquote>
 #
 # **Beyond the paper.** At order $n$, counts of allowed $(n-1)$-tuples of positions replace pair counts. If they are
-# versatile and the targets realizable, the flow from $C(0)=0$, $w(0)\ge b>0$ reaches zero training error under the same
+# versatile and the targets realisable, the flow from $C(0)=0$, $w(0)\ge b>0$ reaches zero training error under the same
 # bound.
 #
 # </blockquote>
@@ -463,7 +463,7 @@ claim.verdict()
 # ## What to remember
 # - Gradient flow learns three-way interactions like pairwise ones, with pair counts in place of symbol counts.
 # - The flow reaches zero loss at a known rate, and its limit is known.
-# - The signs of $w$ do not matter, but a zero does.
+# - The signs of $w$ do not matter, but a zero entry does.
 #
 # ## Exercises
 #

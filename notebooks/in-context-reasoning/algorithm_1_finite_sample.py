@@ -9,8 +9,8 @@
 #
 # In *red door seven lamp door*, the model looks up *seven*, the word after the earlier *door*, with strength $\lambda$.
 # Suppose that of ten training labels two are the noise word $\tau$. Then $\hat\alpha=0.2$ and
-# $\hat\gamma=\ln\frac28\approx-1.39$. We train $\lambda$ by steps of length 0.1. After 100 steps $\lambda=10$, whatever
-# the sentences are.
+# $\hat\gamma=\ln\frac28\approx-1.39$. We train $\lambda$ with steps of length 0.1. After 100 steps $\lambda=10$,
+# whatever the sentences are.
 #
 # ## The paper states
 #
@@ -293,4 +293,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.3](theorem_4_3_rate.ipynb), because it bounds the cost of an inaccurate count.
+# Next: [Theorem 4.3](theorem_4_3_rate.ipynb). The theorem bounds the cost of an inaccurate count.

@@ -99,14 +99,14 @@ show.figure(
 # $\ln(e^\lambda+e^\gamma+N-1)-(1-\alpha)\lambda-\alpha\gamma$. It is strictly convex, with its least value at
 # $e^{\lambda^*}=\frac{1-\alpha}\alpha(e^\gamma+N-1)$. Steps of $\pm\eta$ from 0 stay on the multiples of $\eta$. If
 # none of them is within the distance $d$ of $\lambda^*$, for which about $\frac12\alpha(1-\alpha)d^2$ is the tolerance,
-# the loss never comes so near. A smaller rate, a multiple of which is near enough, does. $\square$
+# the loss never comes so near. It does with a smaller rate, one of whose multiples is near enough. $\square$
 #
 # </details>
 #
 # ## See it run
-# First, we compare three kinds of models at $\alpha=0.5$ and five rates: we train all matrices (Origin), $W$ alone
-# (Reparam-W), or one number per trigger (Reparam). We measure how much the final loss varies over the rates, as a
-# fraction of the gap (see [What decides the experiments](appendix_d_seeds.ipynb)).
+# First, we compare three kinds of models at $\alpha=0.5$ and five learning rates: models in which we train all matrices
+# (Origin), $W$ alone (Reparam-W), or one number per trigger (Reparam). We measure how much the final loss varies over
+# the rates, as a fraction of the gap (see [What decides the experiments](appendix_d_seeds.ipynb)).
 
 # %% tags=["parameters"]
 tokens = 30  # size of the vocabulary with the noise token, at least 15
@@ -195,8 +195,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the fully reparameterised models stay at 0. The others vary, in different ways: with ReLU attention, the
-# model that trains $W$ alone has not converged at the smallest rate.
+# The fully reparameterised models stay at 0. The others vary, in different ways: with ReLU attention, the model that
+# trains $W$ alone has not converged at the smallest rate.
 #
 # Next, we count the steps until the loss of each fully reparameterised model is near its final value.
 

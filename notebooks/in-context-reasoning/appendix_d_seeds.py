@@ -98,7 +98,7 @@ show.figure(
 # each of the thirteen models ends with similar losses for all five seeds. At $\alpha=0.8$, five short runs do not
 # decide how far apart the losses are. What the layers of a model predict can differ between seeds: in Figure 10, at
 # $\alpha=0.5$ and the paper's size, 11 of 20 runs end like the figure and 9 do not. The paper repeated most of its
-# experiments, and does not say whether it repeated this one.
+# experiments but does not say whether it repeated this one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -221,8 +221,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the marks of most models coincide. They spread where the rate is too small to leave a plateau in time, or
-# so large that the loss does not settle.
+# The marks of most models coincide. They spread where the rate is too small to leave a plateau in time, or so large
+# that the loss does not settle.
 
 # %%
 at_better_rate = {alpha: {name: apart(name, alpha) for name in TABLE_1} for alpha in levels}
@@ -266,9 +266,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the losses agree to within a tenth of the gap. The fraction of sentences on which the feed-forward layer
-# predicts $\tau$ ranges from about one half to three quarters. At the paper's size, runs even end in two different
-# ways.
+# The losses agree to within a tenth of the gap. The fraction of sentences on which the feed-forward layer predicts
+# $\tau$ ranges from about one half to three quarters. At the paper's size, runs even end in two different ways.
 #
 # ## How we checked
 # At the better rate, the final losses of a model's runs must agree to within the margin of Table 1. Up to $\alpha=0.5$

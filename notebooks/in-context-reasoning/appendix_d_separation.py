@@ -25,7 +25,7 @@ from bookpress.claims import schematic
 # lower that of $\tau$, say by 2. Attention gives $(3,1,0)$. The logits of the model are then $(3,1,0)+(0,2,0)=(3,3,0)$.
 #
 # Whatever attention does, the feed-forward layer cannot distinguish *seven* from *lamp*. If the model ranks *seven*
-# above *lamp*, then attention does.
+# above *lamp*, then attention must do so.
 
 # %%
 fig, axis = schematic.canvas(6.0, 1.8)
@@ -47,7 +47,7 @@ show.figure(
 )
 
 # %% [markdown]
-# In the right column, we see that only the middle number differs from 0.
+# In the right column, only the middle number differs from 0.
 #
 # ## The paper states
 # <!-- claim in-context-reasoning/remark-d-2-2-sufficient -->
@@ -241,4 +241,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb), because they show the paper's models.
+# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb). They show the paper's models.

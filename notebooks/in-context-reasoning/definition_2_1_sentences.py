@@ -235,7 +235,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/data-sampler -->
 # <blockquote>
 #
-# **Section 5 sentence sampler (The sampler of the experiments)** *Section 5; Appendix D.1*
+# **Section 5 (The sampler of the experiments)** *Section 5; Appendix D.1*
 #
 # **The paper states.** Set $N=60$ and $H=256$. Use $Q=5$ trigger words and $O=4$ output words. Sentences are generated
 # by picking uniformly at random a position for the bigram $(q,y)$ and a position for the bigram $(q,\tau)$ (if the

@@ -109,11 +109,11 @@ show.figure(
 # $\alpha=0.8$, the feed-forward layer succeeds in learning to predict $\tau$ but the attention layer fails to focus
 # entirely on the output tokens.
 #
-# **What is true.** Judged by mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not
-# always predict $\tau$. At $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails to predict $y$. At
+# **What is true.** By mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always
+# predict $\tau$. At $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails to predict $y$. At
 # $\alpha=0.5$ a run ends in one of these two ways.
 #
-# **What changed.** Judged by the drawn means, attention predicts $y$ perfectly at $\alpha=0.2$ in all runs and at
+# **What changed.** By the means as drawn, attention predicts $y$ perfectly at $\alpha=0.2$ in all runs and at
 # $\alpha=0.5$ in some. In no run does it predict $y$ on every sentence. In runs at $\alpha=0.5$ that do not end like
 # the figure, it predicts $y$ on about half of the sentences or fewer.
 #
@@ -127,7 +127,8 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We set all thresholds after seeing runs, and also chose the stricter reading of "perfectly" at $\alpha=0.5$ then.
+# We set all thresholds after seeing runs; that is also when we chose the stricter reading of "perfectly" at
+#   $\alpha=0.5$.
 #
 # </details>
 #
@@ -320,8 +321,8 @@ claim.verdict()
 #    word has 10. How far apart are the means of the logit of $y$ and of the largest logit?
 #    <details><summary>Solution</summary>
 #
-#    The means are 9.75 and 10, so the gap is 2.5 %. The curves coincide by our threshold, although half of the
-#    predictions are wrong.
+#    The means are 9.75 and 10, so the gap is 2.5 %. By our threshold, the curves count as coinciding, although half of
+#    the predictions are wrong.
 #
 #    </details>
 # 2. *Predict, then run.* Set `passes = 25`. Which layer has learned its word at $\alpha=0.5$?

@@ -90,8 +90,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the first curve is a falling straight line. The second starts almost as steeply but levels off, so we have
-# to look at its end.
+# The first curve is a falling straight line. The second starts almost as steeply but levels off, so we have to look at
+# its end.
 #
 # ## The paper states
 #
@@ -182,7 +182,8 @@ show.figure(
 # original, non-reparameterized models.
 #
 # **What is true.** On unseen outputs, Reparam-Linear-FA reaches the Bayes risk. The original models stay farther above
-# it than a model that knows the task but not the output. At rate 0.1, the loss of Origin-Softmax-F grows in our run.
+# it than a model would that knows the task but not the output. At rate 0.1, the loss of Origin-Softmax-F grows in our
+# run.
 #
 # **What changed.** With the fillers of the paper's text and at the paper's size, the loss of Origin-Linear-FA does not
 # grow but falls slightly. If fillers may be outputs, it grows slightly. Our shorter run decides neither, and at the
@@ -355,10 +356,10 @@ panels(
 )
 
 # %% [markdown]
-# With noise, we see that only the loss of Reparam-Linear-FA follows a straight line to the end. Models that train full
-# matrices level off. How straight is each curve? The *bend* is the ratio of late to early steepness: 1 for a straight
-# line and 0 for a curve that has levelled off. The *straightness* is the fraction of the variance of the logarithm that
-# a line explains.
+# With noise, only the loss of Reparam-Linear-FA follows a straight line to the end. Models that train full matrices
+# level off. How straight is each curve? The *bend* is the ratio of late to early steepness: 1 for a straight line and 0
+# for a curve that has levelled off. The *straightness* is the fraction of the variance of the logarithm that a line
+# explains.
 
 
 # %%
@@ -569,7 +570,7 @@ claim.verdict()
 # as linear or faster. With noise, where the question is whether a loss levels off, we require a straightness of 0.9.
 # The theorem's slope is that of the end of the curve, so we check it from where the loss is 0.1 above its target.
 # Without noise, the triggers of a batch are not equally frequent, which reduces the mean step by about the fraction
-# $(|\mathcal Q|-1)/(2\,\text{batch})$. We set the expected slope after a first run, and it takes this into account.
+# $(|\mathcal Q|-1)/(2\,\text{batch})$. We fixed the expected slope after a first run; it allows for this reduction.
 #
 # *Growth.* A slope above $10^{-5}$ per step in the last half of the run counts as growth. Without noise, the gradients
 # of an ordinary loop round to zero once the loss is small, so we judge the growth of Origin-Linear-FA with exact
@@ -586,7 +587,7 @@ claim.verdict()
 # ## What to remember
 # - One number that grows at constant speed gives a straight line: the fully reparameterised model has the theorem's
 #   rate.
-# - With noisy labels, full matrices trained by steps of fixed length end above the lowest loss.
+# - With noisy labels, full matrices trained with steps of fixed length end above the lowest loss.
 # - Without noise, full matrices get worse on words that were never answers while they get better on the task.
 #
 # ## Exercises
@@ -607,5 +608,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because one of the models fails on new answers only because of
-# rounding.
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb). One of the models fails on new answers only because of rounding.

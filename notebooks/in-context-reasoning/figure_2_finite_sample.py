@@ -371,4 +371,4 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 #
 #    </details>
 #
-# Next: [Figure 10](figure_10_layers.ipynb), because we now look at what the layers of such models predict.
+# Next: [Figure 10](figure_10_layers.ipynb). What do the layers of such models predict?

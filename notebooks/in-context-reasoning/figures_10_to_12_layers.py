@@ -430,4 +430,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because its proof predicts these straight lines.
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb). Its proof predicts these straight lines.

@@ -402,4 +402,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figures 6 to 8](figures_6_to_8_floors.ipynb), because some models have a floor at every rate.
+# Next: [Figures 6 to 8](figures_6_to_8_floors.ipynb). Some models have a floor at every rate.

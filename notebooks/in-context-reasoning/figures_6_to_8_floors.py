@@ -186,7 +186,7 @@ def panels(name, title, caption):
 panels("Reparam-Softmax-F", "Figure 6", "Losses stop far above the Bayes risk, and are the same on unseen words.")
 
 # %% [markdown]
-# We see that the losses of softmax attention stop falling far above their targets, with and without noise.
+# The losses of softmax attention stop falling far above their targets, with and without noise.
 
 # %%
 panels("Reparam-ReLU-F", "Figure 7", "The noiseless loss vanishes, the noisy ones stop at their floors.")

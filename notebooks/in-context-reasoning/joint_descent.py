@@ -96,9 +96,9 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper obtains a linear rate by steps of fixed length. If both numbers are trained, such steps fail. Here $\sigma$
-# is the logistic function, and $\mathrm{KL}(\alpha\Vert p)$ is the Kullback-Leibler divergence of two coins that show
-# heads with chances $\alpha$ and $p$:
+# The paper obtains a linear rate with steps of fixed length. If both numbers are trained, such steps fail. Here
+# $\sigma$ is the logistic function, and $\mathrm{KL}(\alpha\Vert p)$ is the Kullback-Leibler divergence of two coins
+# that show heads with chances $\alpha$ and $p$:
 #
 # <!-- claim in-context-reasoning/joint-stall -->
 # <blockquote>
@@ -143,7 +143,7 @@ show.figure(
 # *The upper bound.* Let $\eta\le1/\beta$. For every $z$, convexity and smoothness give
 # $L(x_{i+1})\le L(z)+\frac1{2\eta}(|x_i-z|^2-|x_{i+1}-z|^2)$. Since $L(x_i)$ does not increase, the sum over $i<t$ is
 # $L(x_t)\le L(z)+|x_0-z|^2/(2\eta t)$. Put $x_0=0$ and $z=(\ln t,\gamma^*)$, where by (1) the excess is
-# $\mathbb E\ln(1+(1-\alpha)(N-1)t^{-C})\le(1-\alpha)(N-1)/t$. (This is the argument of {cite}`ji2018risk`.)
+# $\mathbb E\ln(1+(1-\alpha)(N-1)t^{-C})\le(1-\alpha)(N-1)/t$. (This is the argument of {cite:t}`ji2018risk`.)
 #
 # *The loss tends to its infimum for every $\eta<2/\beta$, from every start.* By smoothness $L(x_{i+1})\le
 # L(x_i)-\eta(1-\frac{\eta\beta}2)|\nabla L(x_i)|^2$, so $S=\sum_i|\nabla L(x_i)|^2<\infty$. By convexity
@@ -151,8 +151,8 @@ show.figure(
 # $L(x_t)\le L(z)+(|x_0-z|^2+\eta^2S)/(2\eta t)$, which tends to $L_{\text{Bayes}}$ for the same $z$. By (1),
 # $\delta_t\to0$ and $\lambda_t\to\infty$.
 #
-# *The growth of $\lambda$.* Let $\pi$ be the probability of $C=c$ and $A=\pi(1-\alpha)(N-1)$. As $1/(1+e^\gamma)\to
-# 1-\alpha$, $\mathbb E[Cp_0]=cA\,e^{-c\lambda}(1+o(1))$. For $Y_t=e^{c\lambda_t}$ this means
+# *The growth of $\lambda$.* Let $\pi$ be the probability that $C=c$, and let $A=\pi(1-\alpha)(N-1)$. As
+# $1/(1+e^\gamma)\to 1-\alpha$, $\mathbb E[Cp_0]=cA\,e^{-c\lambda}(1+o(1))$. For $Y_t=e^{c\lambda_t}$ this means
 # $Y_{t+1}=Y_t\exp\big(\eta c^2A(1+o(1))/Y_t\big)=Y_t+\eta c^2A+o(1)$, and $Y_t/t\to\eta c^2A$.
 #
 # *The error in $\gamma$.* As $\varepsilon_C=O(1/t)$, $\mathbb E\,p_\tau=\sigma(\gamma)+O(1/t)$, and
@@ -294,9 +294,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that gradient steps, here with $\eta=2$, follow $1/(\eta t)$, that steps of fixed length level off, and that
-# the excess falls fast once $\gamma$ is counted. Steps of length $\eta/\sqrt t$ do not stall, but in the end their
-# excess also falls like $1/t$.
+# Gradient steps, here with $\eta=2$, follow $1/(\eta t)$, whereas steps of fixed length level off. Once $\gamma$ is
+# counted, the excess falls fast. Steps of length $\eta/\sqrt t$ do not stall, but in the end their excess also falls
+# like $1/t$.
 #
 # ## How we checked
 # We compare the excess with the limit at the last step and with the bound at every step. For steps of fixed length, we
@@ -377,5 +377,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because once the noise is counted ([Algorithm
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb). Once the noise is counted ([Algorithm
 # 1](algorithm_1_finite_sample.ipynb)), we can ask which layer learns what.

@@ -477,11 +477,12 @@ claim.verdict()
 # <details><summary>Proof of Appendix A.1, other activations</summary>
 #
 # All scores of the lemmas are non-negative, so $\sigma(s)=cs$ at each of them, as if $\lambda$ were $c\lambda$. All
-# scores but those at $y$ are 0 for every $\lambda$, so they do not change with $\lambda$. The slope in $\lambda_q$ is
-# $-\frac1{|\mathcal Q|}\mathbb E[C\,\sigma'(\lambda_q)(1-p_y)]$, where $\sigma'=c$ for $\lambda_q>0$ and the slope that
-# the gradient takes at 0 for $\lambda_q=0$. Under equal distributions of $C$ all these are equal, and negative if that
-# slope is positive. Each normalised step then adds $\eta/\sqrt{|\mathcal Q|}$ to every scale. The loss is that of Lemma
-# 3.1 at $c\lambda$, so its exponent is multiplied by $c$. If the slope at 0 is 0, the gradient is 0 and no step moves.
+# scores except those at $y$ are 0 for every $\lambda$, so these do not change with $\lambda$. The slope in $\lambda_q$
+# is $-\frac1{|\mathcal Q|}\mathbb E[C\,\sigma'(\lambda_q)(1-p_y)]$, where $\sigma'=c$ for $\lambda_q>0$ and the slope
+# that the gradient takes at 0 for $\lambda_q=0$. Under equal distributions of $C$ all these are equal, and negative if
+# that slope is positive. Each normalised step then adds $\eta/\sqrt{|\mathcal Q|}$ to every scale. The loss is that of
+# Lemma 3.1 at $c\lambda$, so its exponent is multiplied by $c$. If the slope at 0 is 0, the gradient is 0 and no step
+# moves.
 #
 # In general, let $\Lambda=c\lambda$. For $\lambda>0$ the slope in $\lambda_q$ is $c$ times that of linear attention at
 # $\Lambda_q$. The factor drops out of the direction of a step, so $\Lambda$ takes the normalised steps of length
@@ -517,4 +518,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), because training has to find $\lambda$, and we want to know how fast.
+# Next: [Theorem 3.2](theorem_3_2_rate.ipynb). Training has to find $\lambda$. How fast does it do so?

@@ -423,4 +423,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [joint descent](joint_descent.ipynb), because training has to find these numbers, and we want to know how fast.
+# Next: [joint descent](joint_descent.ipynb). Training has to find these numbers. How fast does it do so?

@@ -144,7 +144,7 @@ show.figure(
 #
 # **The map.** Let $s_q=-|\mathcal Q|\,\partial L/\partial\lambda_q=\mathbb E_q[C\,w(C\lambda_q)]$ with
 # $w(z)=(N-1)/(e^z+N-1)$, and $p_q>0$ the probability of $C=C_q$ after $q$. A step is $\lambda_q\to\lambda_q+\eta
-# s_q/|s|$, so no scale ever falls. *All scales go to infinity.* Each step has the length $\eta$, so one of them does.
+# s_q/|s|$, so no scale ever falls. *All scales go to infinity.* Each step has length $\eta$, so one of the scales does.
 # Let $B$ be the set of those that stay bounded. If $B$ were not empty, $s_q$ would stay above a positive number for
 # $q\in B$ and go to 0 for the others. Then $\sum_{q\in B}s_q/|s|$ would be at least $\frac12$ from some step on, and
 # $\sum_{q\in B}\lambda_q$ would not be bounded.
@@ -172,9 +172,10 @@ show.figure(
 #
 # $$-\ln L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1).$$
 #
-# **No steps of length $\eta$ do better,** as in [Theorem 3.2](theorem_3_2_rate.ipynb), *not faster*. From any start
-# $|\lambda_t|\le|\lambda_0|+\eta t$. If $z=\min_qC_q\lambda_q\ge0$, then $|\lambda|^2\ge\sum_q(z/C_q)^2=(z/m)^2$. So
-# $-\ln L(\lambda_t)\le\max(0,z)+O(1)\le m\,(|\lambda_0|+\eta t)+O(1)$ along any path of such steps.
+# **No steps of length $\eta$ do better;** the argument is that of *not faster* under [Theorem
+# 3.2](theorem_3_2_rate.ipynb). From any start $|\lambda_t|\le|\lambda_0|+\eta t$. If $z=\min_qC_q\lambda_q\ge0$, then
+# $|\lambda|^2\ge\sum_q(z/C_q)^2=(z/m)^2$. So $-\ln L(\lambda_t)\le\max(0,z)+O(1)\le m\,(|\lambda_0|+\eta t)+O(1)$ along
+# any path of such steps.
 #
 # **The inequality.** Let $0<c\le6$. For every $u\ge0$,
 #
@@ -424,4 +425,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb), because with label noise one number per trigger no longer suffices.
+# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb). With label noise, one number per trigger no longer suffices.

@@ -360,4 +360,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 3.1](lemma_3_1_noiseless.ipynb), because we can now write the look-up as one matrix and compute its loss.
+# Next: [Lemma 3.1](lemma_3_1_noiseless.ipynb). We can now write the look-up as one matrix and compute its loss.

@@ -41,7 +41,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the score of an unseen word is a fixed fraction of that of a known word.
+# The score of an unseen word is a fixed fraction of that of a known word.
 #
 # ## The statement
 # We extend the task of [Theorem 3.4](theorem_3_4_direction.ipynb). There is one trigger $q$ and a set of $m\ge2$
@@ -242,5 +242,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because there the same model fails without noise, owing to
-# rounding.
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb). There, the same model fails without noise, owing to rounding.

@@ -47,7 +47,7 @@ show.figure(
 # <!-- claim in-context-reasoning/claim-f-c -->
 # <blockquote>
 #
-# **Section 4.2 claim on f_C (The shape of the noisy loss)** *Section 4.2*
+# **Section 4.2 (The shape of the noisy loss)** *Section 4.2*
 #
 # **The paper states.** The function
 # $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$ is jointly convex and
@@ -71,7 +71,7 @@ show.figure(
 # **The paper states.** For any $N>1$, $\alpha\in[0,1]$, $C>0$, the derivative of the function
 # $f(x)=-Cx+\ln\big(\frac{e^{Cx}}{1-\alpha}+N-1\big)$ is negative.
 #
-# **What is true.** The same, for $\alpha\in[0,1)$. The derivative is
+# **What is true.** The same holds for $\alpha\in[0,1)$. The derivative is
 # $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$.
 #
 # **What changed.** At $\alpha=1$ the function is not defined. In Definition 2.1, $\alpha\in[0,1)$.
@@ -84,7 +84,7 @@ show.figure(
 # trigger $C$ times. The derivative in $\lambda$ is then $-C$ times the probability of the other words, which is
 # never 0. The curvature is a variance, and its largest value grows like $C^2$.
 #
-# <details><summary>Proof of Section 4.2 claim on f_C, as corrected</summary>
+# <details><summary>Proof of Section 4.2, claim on f_C, as corrected</summary>
 #
 # Let $p_y,p_\tau,p_0$ be the predicted probabilities of $y$, of $\tau$ and of all other words together. $f_C$ is the
 # logarithm of a sum of exponentials of the linear functions $C\lambda$, $C\lambda+\gamma$ and (with weight $N-1$) $0$,

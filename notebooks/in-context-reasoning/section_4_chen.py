@@ -167,8 +167,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the excess loss falls with the length of the sentences, because sentences without $(q,y)$ become rare. At
-# $\alpha=0.8$ most triggers are followed by $\tau$, so longer sentences are needed.
+# The excess loss falls with the length of the sentences, because sentences without $(q,y)$ become rare. At $\alpha=0.8$
+# most triggers are followed by $\tau$, so longer sentences are needed.
 #
 # ## How we checked
 # We compute the best prediction by brute force for all sentences of five words. Then we draw random sentences and

@@ -211,8 +211,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that with exact gradients the unseen loss keeps falling. With gradients by subtraction it turns and rises,
-# first in float32 and later in float64. With the plain PyTorch loop (squares) it also rises.
+# With exact gradients the unseen loss keeps falling. With gradients by subtraction it turns and rises, first in float32
+# and later in float64. With the plain PyTorch loop (squares) it also rises.
 #
 # Next, we train with label noise. We report the fraction of the gap that remains, from 1 for a model that does not know
 # the output (the *plateau*) to 0 at the lowest possible loss.
@@ -257,9 +257,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the loss on trained words comes near the Bayes risk at the smaller rate and stays above it at the larger
-# one. On unseen words, more than the whole gap remains at both rates, so the model does worse than one that does not
-# know the output.
+# The loss on trained words comes near the Bayes risk at the smaller rate and stays above it at the larger one. On
+# unseen words, more than the whole gap remains at both rates, so the model does worse than one that does not know the
+# output.
 #
 # ## How we checked
 # Population losses must come near their targets. The unseen loss must stay at least a tenth of the gap above the

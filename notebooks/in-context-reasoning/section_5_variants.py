@@ -103,15 +103,15 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that from zero the curve stays above 1, the value for a model that does not know the answer. From small random
-# numbers, the model learns the task.
+# From zero the curve stays above 1, the value for a model that does not know the answer. From small random numbers, the
+# model learns the task.
 #
 # ## The paper states
 #
 # <!-- claim in-context-reasoning/model-variants -->
 # <blockquote>
 #
-# **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
+# **Section 5 (The thirteen models)** *Section 5; Appendix D.1*
 #
 # **The paper states.** Origin refers to a model where the three trainable matrices $V$, $W$ and $F$ are trained without
 # reparameterization, while Param indicates that they are re-parameterized as in Lemmas 3.1 and 4.1. The model whose
@@ -177,7 +177,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see that only each model's trained tensors have moved.
+# Only each model's trained tensors have moved.
 #
 # ## How we checked
 #
@@ -240,4 +240,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_thirteen_models.ipynb), because we now train these models to the end.
+# Next: [Table 1](table_1_thirteen_models.ipynb). We now train these models to the end.

@@ -336,10 +336,10 @@ axis.spines[:].set_visible(False)
 show.figure(
     fig,
     name="picture",
-    caption="Table 1 as one picture. Ticks and dashes are the paper's; the colour is our small run's. The loss columns "
-    "show how much is left to learn, those of unseen words how much worse they go than trained words: nothing in a "
-    "faint cell, all in a deep cell. A frame marks cells in which our run differs. At the right is the question that "
-    "decides.",
+    caption="Table 1 as one picture. Ticks and dashes are the paper's; the colour is our small run's. The loss "
+    "columns show how much is left to learn, and those of unseen words how much worse the model does on them than on "
+    "trained words: nothing in a faint cell, all in a deep cell. A frame marks cells in which our run differs. To "
+    "the right of each row is the question that decides it.",
     alt="A grid of thirteen models by four columns, in six groups. Two models are faint in all columns, two deep in "
     "the third, two in the first and third. Five of the Origin models are deep in both columns of unseen words alone; "
     "two cells of Origin-Softmax-F are framed. Origin-Linear-F is deep in all. Reparam-Linear-W-FA is deep for unseen "
@@ -512,7 +512,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the last two columns differ in only one row.
+# The last two columns differ in only one row.
 #
 # According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The difference is due to the
 # *fillers*, the other words of a sentence, which according to the paper's text are never outputs. The answer is then
@@ -602,19 +602,20 @@ claim.verdict()
 # The 47 of 52 cells are those of all rows except Origin-Softmax-F, without the cell of Reparam-Linear-W-FA for unseen
 # words without noise. In that cell the rule agrees with the paper for the wrong reason. With exact gradients, the logit
 # of an unseen word also grows, only more slowly, and the loss on it decreases. The paper's dash is an effect of
-# rounding in long runs ({doc}`table_1_thirteen_models`). With noise it is not rounding.
+# rounding in long runs ({doc}`table_1_thirteen_models`). With noise, rounding is not the cause.
 #
 # Softmax attention collects all words equally while $W=0$. With the fillers of the paper's text, a trained $V$ then
 # needs no trained $W$: $V=rH\sum_{y\in\mathcal O}E(y)E(y)^\top$ gives the output logit $r$ and all other words 0. This
 # is why (a) is required for linear and ReLU attention alone.
 #
-# The thresholds follow from the proofs, except the one for the losses, which we take from
-# {doc}`table_1_thirteen_models`. In question c the threshold is the shift of ReLU, which gives $\tau$ a weight of that
+# The thresholds follow from the proofs, except the one for the losses, which we take from the page about {doc}`Table 1
+# <table_1_thirteen_models>`. In question c the threshold is the shift of ReLU, which gives $\tau$ a weight of that
 # size. We set it after first runs. We leave Reparam-Softmax-F out of question c, because softmax leaves a little weight
 # on $\tau$ (less as $\lambda$ grows), and question b has already decided this model.
 #
-# At the paper's batch of 512 sentences, a loss gets a tick if at most 0.1 of the gap remains. At other batches we scale
-# this margin to $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may pass as a tick.
+# At the paper's batch size of 512 sentences, a loss gets a tick if at most 0.1 of the gap remains. For other batch
+# sizes we scale this margin to $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may
+# pass as a tick.
 #
 # Without noise, we compare losses at the larger learning rate, so that the loss gets low enough. With noise, we use the
 # smaller rate, because a large step would oscillate around the minimum.
@@ -654,5 +655,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb), because we want to know how certain each tick is and
-# how the table looks at the paper's size.
+# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb). How certain is each tick, and how does the table look
+# at the paper's size?

@@ -66,8 +66,8 @@ show.figure(
 )
 
 # %% [markdown]
-# With two triggers, we see that a step of length $\eta$ adds $\eta/\sqrt2$ to each scale. With $|\mathcal Q|$ triggers
-# it adds $\eta/\sqrt{|\mathcal Q|}$. If the loss is steeper in one scale, the step turns towards it.
+# With two triggers, a step of length $\eta$ adds $\eta/\sqrt2$ to each scale. With $|\mathcal Q|$ triggers it adds
+# $\eta/\sqrt{|\mathcal Q|}$. If the loss is steeper in one scale, the step turns towards it.
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3

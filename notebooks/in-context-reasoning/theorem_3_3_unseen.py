@@ -81,8 +81,8 @@ show.figure(
 # <details><summary>Proof of Theorem 3.3, as corrected</summary>
 #
 # Take a noiseless sentence with the trigger $q$ and replace $y$ by $y_{\text{test}}$ wherever it follows $q$. As
-# $y_{\text{test}}$ is no trigger, $z_{h-1}=q$ at the same positions as before. By Lemma A.1 these have the score
-# $\lambda_q$ and all others the score 0. The words at these $C\ge1$ positions are all $y_{\text{test}}$, so it has the
+# $y_{\text{test}}$ is no trigger, $z_{h-1}=q$ at the same positions as before. By Lemma A.1 these have score
+# $\lambda_q$ and all others score 0. The words at these $C\ge1$ positions are all $y_{\text{test}}$, so it has the
 # logit $C\lambda_q$ and every other word the logit 0, whatever else stands in the sentence. Hence
 #
 # $$\Pr[y_{\text{test}}]=\frac1{1+(N-1)e^{-C\lambda_{q,t}}}\ge\frac1{1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}},$$
@@ -168,8 +168,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the curve for one trigger coincides with the stated bound (dotted). The curve for five triggers crosses
-# one half much later.
+# The curve for one trigger coincides with the stated bound (dotted). The curve for five triggers crosses one half much
+# later.
 #
 # ## How we checked
 # We compare the transformer with the closed form on sentences with one to three bigrams, and a solver proves the

@@ -335,7 +335,7 @@ claim.verdict()
 # From then on only the position of $y$ has a slope other than 0. The gradient is $-\sum_np_n(1-p_y)\,x_y$, where
 # $p_y=1/(1+(N-1)e^{-s})$ with the score $s$ of $y$, which is the same in all sentences, since it is so after the first
 # step and the gradient treats the outputs alike. Hence each step is along $\frac1m\sum_iE(y_i)+\tilde E(q)$, which
-# leaves all negative scores as they are, and $s$ rises. Plain steps have the length $\eta(1-p_y)$ up to a factor, and
+# leaves all negative scores as they are, and $s$ rises. Plain steps have length $\eta(1-p_y)$ up to a factor, and
 # normalised ones $\eta$, so $s\to\infty$: if it were bounded, so would $1-p_y$ be from below. The direction of $w_t$
 # tends to that of $\sum_iE(y_i)+m\tilde E(q)$. With slope 0 at 0 the gradient at $W=0$ is 0, so plain
 # descent does not move, and a normalised step would divide 0 by 0. $\square$
@@ -502,4 +502,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [label noise](noisy_direction.ipynb), because we can also compute the limit there.
+# Next: [label noise](noisy_direction.ipynb). We can also compute the limit there.

@@ -53,7 +53,7 @@ show.figure(
 # L_{\text{Bayes}}+\frac{\varepsilon^2}{\min(\alpha,1-\alpha)-\varepsilon}+(N-1)e^{-\eta t}$ with
 # $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$.
 #
-# **What is true.** The same, for $\varepsilon<\min(\alpha,1-\alpha)$.
+# **What is true.** The same holds for $\varepsilon<\min(\alpha,1-\alpha)$.
 #
 # **What changed.** The paper does not state the condition. Without it, the middle term is negative or undefined.
 #
@@ -89,7 +89,7 @@ show.figure(
 # $\mathrm{KL}(\alpha\Vert\hat\alpha)\le\frac{\varepsilon^2}{\min(\alpha,1-\alpha)-\varepsilon}$, where
 # $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$.
 #
-# **What is true.** The same, for $\varepsilon<\min(\alpha,1-\alpha)$.
+# **What is true.** The same holds for $\varepsilon<\min(\alpha,1-\alpha)$.
 #
 # **What changed.** The paper does not state the condition, without which the bound is negative or undefined. The proof
 # passes from $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there. The

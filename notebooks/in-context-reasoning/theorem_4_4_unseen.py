@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Theorem 4.4, Section 4.2; Appendix B.3.*
 #
 # With noise, a good model should give a word that was never an output the same probability as any other output, and
-# leave the rest to the noise word. The trained model does. How fast does it get there?
+# leave the rest to the noise word. The trained model does so in the end. How fast does it get there?
 
 # %%
 import math
@@ -199,12 +199,12 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that the deviation is parallel to $Ne^{-\eta t}$ and, for large $t$, far above the stated rate. On
-# the right, its ratio to the whole stated bound grows like $M^{1/4}$, so no constant makes the bound true.
+# On the left, the deviation is parallel to $Ne^{-\eta t}$ and, for large $t$, far above the stated rate. On the right,
+# its ratio to the whole stated bound grows like $M^{1/4}$, so no constant makes the bound true.
 #
 # ## How we checked
 # We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we can compute exactly
-# how likely the bound is to hold. A solver proves the bounds on both deviations for all values.
+# how likely the bound is to hold. A solver proves the bounds on both deviations for all values of the variables.
 
 # %%
 training = sample_sentences(task, samples, seeds[2])

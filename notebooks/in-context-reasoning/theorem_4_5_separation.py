@@ -76,7 +76,7 @@ show.figure(
 # $t\ge\max(1,\frac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$ iterations,
 # $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, the condition (8) holds for any sentence generated from the noisy data model.
 #
-# **What is true.** The same, for
+# **What is true.** The same holds for
 # $t\ge\max\big(1,\frac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$.
 #
 # **What changed.** In our copy of the paper, the bracket closes too early; the proof has it right. With the stated
@@ -89,7 +89,7 @@ show.figure(
 # - The proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$. It should be
 #   $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$.
 # - The proof states separation for $t\ge\max(1,-\hat\gamma/\eta)$. At $t=-\hat\gamma/\eta$ and $C=1$ the logits of the
-#   feed-forward layer are all equal, so $t$ must be larger. If $\lvert\hat\alpha-\alpha\rvert<\varepsilon$, it is.
+#   feed-forward layer are all equal, so $t$ must be larger, which it is if $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
 #
 # </details>
 #
@@ -285,5 +285,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_in_one_picture.ipynb), because the theorem assumes the roles, and we want to know what
-# training finds.
+# Next: [Table 1](table_1_in_one_picture.ipynb). The theorem assumes the roles of the layers. What does training find?

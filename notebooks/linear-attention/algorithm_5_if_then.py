@@ -223,5 +223,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Algorithms 6 and 7](algorithm_7_branches.ipynb), because if-thens are enough to write one step of a Turing
-# machine.
+# Next: [Algorithms 6 and 7](algorithm_7_branches.ipynb). If-thens are enough to write one step of a Turing machine.

@@ -124,8 +124,8 @@ show.figure(
 #
 # <details><summary>Proof of Algorithm 6, as corrected</summary>
 #
-# Number the blocks from 0 on, the first $N$ being the cells of the prompt, and let block $tN + c$ stand for cell $c$
-# after $t$ steps. By induction every block of step $t$ returns the cell that it stands for: it does at $t = 0$. Block
+# Number the blocks from 0, the first $N$ being the cells of the prompt, and let block $tN + c$ stand for cell $c$ after
+# $t$ steps. By induction every block of step $t$ returns the cell that it stands for: it does at $t = 0$. Block
 # $(t+1)N + c$ looks at the offsets $-N-1$, $-N$, $-N+1$, which are the blocks $tN + c-1$, $tN + c$, $tN + c+1$; inside
 # the window these stand for the neighbours and the cell itself after $t$ steps, and what they returned is right. By
 # Algorithm 7 the cell made of these three is the one after $t+1$ steps. (At the edges of the window there is no
@@ -265,5 +265,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Appendix C.1](appendix_c_1_construction.ipynb), because these branches, written as heads, are a universal
-# machine.
+# Next: [Appendix C.1](appendix_c_1_construction.ipynb). Written as heads, these branches are a universal machine.

@@ -69,7 +69,7 @@ show.figure(
 # <!-- claim linear-attention/appendix-c-1-construction -->
 # <blockquote>
 #
-# **Appendix C.1 construction (The paper's universal machine)** *Appendix C.1*
+# **Appendix C.1 (The paper's universal machine)** *Appendix C.1*
 #
 # **The paper states.** To output each letter, we increase the number of tokens $r$ by a constant $c$. We refer to the
 # tokens involved in the computation of a single letter as a "block". We construct a different set of heads to act on
@@ -97,15 +97,16 @@ show.figure(
 # the last token look at itself, in rows that no earlier token has used. Every block therefore needs fresh rows, and
 # the width grows with the number of cells times the number of steps.
 #
-# <details><summary>Proof of Appendix C.1 construction, as corrected</summary>
+# <details><summary>Proof of Appendix C.1, construction, as corrected</summary>
 #
 # By induction over the blocks let every earlier block have ended in a token with the letter of its cell and its state,
 # or the letter "no state"; the cells of the prompt are such tokens. Every lookup below is a head by Lemma C.1. Its key
 # rows are positions, the names of the table's columns, or rows of this one block, so that a single token answers.
 #
-# *Load* (6 heads). At the token before the block, which knows itself by its position, each head asks for the last token
-# of the block of a cell one step before, the one at the left, the cell itself or the one at the right, and copies its
-# letter or its state. At the two ends of the window there is no neighbour, which saves 4 heads a step.
+# *Load* (6 heads). At the token before the block, which recognises itself by its position, each head looks for the last
+# token of a block from the step before (the block of the cell to the left, of the cell itself or of the cell to the
+# right) and copies its letter or its state. At the two ends of the window there is no neighbour, which saves 4 heads
+# per step.
 #
 # *Look up* (7 heads). Each of the three states asks for its column of the table; "no state" asks for nothing. The three
 # letters and the cell's own state are carried on.
@@ -324,9 +325,9 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    Both double: $d$ from 10,934 to 21,814 and $H$ from 2,145 to 4,289, because every step brings new blocks. In Lemma
-#    2.2 eight more steps add 24 rows and 8 heads.
+#    Both nearly double: $d$ from 10,934 to 21,814 and $H$ from 2,145 to 4,289, because every step brings new blocks. In
+#    Lemma 2.2 eight more steps add 24 rows and 8 heads.
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because the lemma promises a smaller machine, and one exists.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb). The lemma promises a smaller machine, and one exists.

@@ -135,7 +135,7 @@ show.figure(
 # On the other hand $E$ is the kernel of a linear map from $(\mathbb R^d)^H$ to the tensors symmetric in $j,k$, of
 # dimension $ds$. For an $a$ with $G_a\ne0$ all values of this map are orthogonal to $G_a$, because the derivative by
 # $V_h$ is 0. So $\dim E\ge dH-ds+1$. For $H\ge s$ this is at least 1, which excludes $g\ge d-1$. And $g\ge1$ gives
-# $d(H-s)+1\le \frac12d(d-1)(d-2)$, that is $H-s<\frac12(d-1)(d-2)$, or $H<d^2-d+1$. So for $H\ge d^2-d+1$ there is no
+# $d(H-s)+1\le \frac12d(d-1)(d-2)$, that is, $H-s<\frac12(d-1)(d-2)$, or $H<d^2-d+1$. So for $H\ge d^2-d+1$ there is no
 # such $G$. $\square$
 #
 # </details>
@@ -244,7 +244,7 @@ show.figure(
     fig,
     name="searches",
     caption="The fraction of searches that end at a global minimum, for one function of each width $d$.",
-    alt="Two curves over the number of heads. At width 2 the fraction is 1 from three heads on.",
+    alt="Two curves over the number of heads. At width 2 the fraction is 1 with three or more heads.",
 )
 
 # %% [markdown]
@@ -336,4 +336,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 1, layers](figure_1_depth.ipynb), because the paper compares more heads with more layers.
+# Next: [Figure 1, layers](figure_1_depth.ipynb). The paper compares more heads with more layers.

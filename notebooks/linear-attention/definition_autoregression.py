@@ -314,7 +314,7 @@ claim.verdict()
 # <!-- claim linear-attention/remark-uniform-circuits -->
 # <blockquote>
 #
-# **Section 2 remark (One set of heads, a circuit for every length)** *Section 2*
+# **Section 2 (One set of heads, a circuit for every length)** *Section 2*
 #
 # **The paper states.** Note that $\mathrm{MHLA}_\Theta$ is a uniform circuit family: it can take inputs of any length
 # dimension $n$ and fixed embedding dimension $d$. It is uniform in the sense that there is a polynomial time algorithm
@@ -388,7 +388,7 @@ claim.verdict()
 # <!-- claim linear-attention/remark-embeddings -->
 # <blockquote>
 #
-# **Section 5 remark (Positions as unit vectors, and circuits in an embedding)** *Section 5, after Lemma 2.2*
+# **Section 5 (Positions as unit vectors, and circuits in an embedding)** *Section 5, after Lemma 2.2*
 #
 # **The paper states.** A naive embedding scheme represents letters in an alphabet as orthogonal unit vectors. This
 # makes it easy to contrive embedding schemes that incorporate arbitrary polynomial-sized circuits which could compute
@@ -462,4 +462,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Turing machines in a prompt](definition_turing_machines.ipynb), because the loop can now run a program.
+# Next: [Turing machines in a prompt](definition_turing_machines.ipynb). The loop can now run a program.

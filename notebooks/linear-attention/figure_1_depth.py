@@ -385,8 +385,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### Who arrives first
-# We require that, on average, every rival needs more passes to reach every level. With the labels of the control, no
-# student reaches a level, and the check should fail.
+# We require that, on average, every rival needs more passes to reach every level. With the control's labels, no student
+# reaches any level, so the check should fail.
 
 
 # %%
@@ -455,9 +455,9 @@ claim.verdict()
 #    suffer?
 #    <details><summary>Solution</summary>
 #
-#    Those with four layers: they now end far above those with two. Heads are no longer first at every level: two
-#    heads now reach a thousandth later than two layers.
+#    Those with four layers: they now end far above those with two. Heads no longer come first at every level: two heads
+#    now reach the level of one thousandth later than two layers do.
 #
 #    </details>
 #
-# Next: [few and many sequences](figure_1_samples.ipynb), because the paper also varies the number of examples.
+# Next: [few and many sequences](figure_1_samples.ipynb). The paper also varies the number of examples.

@@ -20,7 +20,7 @@
 #
 # ## The paper states
 # A *teacher* with one head labels $N$ sequences, and *students* with more heads or more layers learn from them, as on
-# the page of [Figure 1(a)](figure_1a_heads.ipynb).
+# the page about [Figure 1(a)](figure_1a_heads.ipynb).
 #
 # <!-- claim linear-attention/figure-1-samples -->
 # <blockquote>

@@ -502,5 +502,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb), because two models that fit the data equally well need not be the same
+# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb). Two models that fit the data equally well need not be the same
 # function.

@@ -74,7 +74,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the output is $7+2=9$ and not 7.
+# The output is $7+2=9$ and not 7.
 #
 # ## The paper states
 # The *teacher* is this head with keys and values of width $d$, and $\zeta$ is the random vector in the query's token.
@@ -83,7 +83,7 @@ show.figure(
 # <!-- claim linear-attention/task-6-2 -->
 # <blockquote>
 #
-# **Section 6.2 task (The associative memory)** *Section 6.2, Eqs. 26 and 27*
+# **Section 6.2 (The associative memory)** *Section 6.2, Eqs. 26 and 27*
 #
 # **The paper states.** As a single head one-layer linear attention it can be represented with ground truth parameters
 # $\Theta=\{V,Q\}$.
@@ -129,7 +129,7 @@ show.figure(
 # <!-- claim linear-attention/remark-distance-metric -->
 # <blockquote>
 #
-# **Section 2.2 remark (Distances that depend on the functions alone)** *Section 2.2*
+# **Section 2.2 (Distances that depend on the functions alone)** *Section 2.2*
 #
 # **The paper states.** Comparing distance between the coefficients in $p$-space is essentially the only meaningful
 # metric of distance that is agnostic to the choice of dataset.
@@ -188,7 +188,7 @@ show.figure(
 # fits, and the solver chooses one of them. The teacher happens to be orthogonal to the kernel, so it is the best fit
 # of least norm.
 #
-# <details><summary>Proof of Section 6.2 task: associative memory, eq (27), as corrected</summary>
+# <details><summary>Proof of Section 6.2, task: associative memory, eq (27), as corrected</summary>
 #
 # Write $z_i = (k_i, v_i)$ for the tokens, $i \le d$, and $z_{d+1} = (q, \zeta)$ for the last one.
 #
@@ -588,4 +588,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what such a layer can compute.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb). What can such a layer compute?

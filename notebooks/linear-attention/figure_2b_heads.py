@@ -69,19 +69,19 @@
 #
 # ## Why it is true
 # Where $\lambda_{\min}>0$, the teacher is the only best fit ([Lemma 4.1](lemma_4_1_certificate.ipynb)). Where it is 0,
-# coefficients can move along the kernel of $\Lambda_D$, but a model needs heads to do so. One head cannot: on
-# orthogonal tables the teacher is its only minimiser.
+# coefficients can move along the kernel of $\Lambda_D$, but only a model with enough heads can follow them. One head
+# cannot: on orthogonal tables the teacher is its only minimiser.
 #
-# Two heads can. We add a head that returns $c\,(q_0q_1q_2-q_0q_2q_1)$ on orthogonal tables with query $q$. This is 0
-# for every $c$, but on other tables the output of the head is not 0.
+# Two heads can follow them. We add a head that returns $c\,(q_0q_1q_2-q_0q_2q_1)$ on orthogonal tables with query $q$.
+# This is 0 for every $c$, but on other tables the output of the head is not 0.
 #
 # <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
 #
 # Let $d \ge 2$, and let the features of the data span as much as those of all orthogonal tables. A minimiser has loss
-# 0, so that in every output $a$ its coefficients are the teacher's plus an element of the kernel. By the proof in
-# {doc}`/notebooks/linear-attention/figure_2a_distance` the kernel is zero in the blocks $b$ (a key row, a value row,
-# last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows, $q_\ell$); there the coefficients are
-# those of the teacher.
+# 0, so that in every output $a$ its coefficients are the teacher's plus an element of the kernel. By the proof on the
+# {doc}`page of Figure 2(a) </notebooks/linear-attention/figure_2a_distance>`, the kernel is zero in the blocks $b$ (a
+# key row, a value row, last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows, $q_\ell$);
+# there the coefficients are those of the teacher.
 #
 # Let $(u_a, w_a)$ be the key and value parts of row $a$ of $V$. Let $A$, $C$ be the key rows of $Q$ and $B$, $D$ its
 # value rows, with $A$, $B$ in the columns of $q$ and $C$, $D$ in those of $\zeta$; $A_\ell$ is column $\ell$ of $A$.
@@ -360,7 +360,7 @@ claim.verdict()
 #   teacher there, so we judge 120 new ones.
 # - The paper writes $\mathcal N(0,I/\sqrt d)$ for its teacher in Section 6.1 and does not mention the initial values.
 #   For tokens with 8 entries, a small start has the standard deviation $1/\sqrt8=0.35$, as on the page of [the random
-#   teacher](task_6_1_teacher.ipynb), and a large start has the variance $1/\sqrt8$, a standard deviation of 0.59.
+#   teacher](task_6_1_teacher.ipynb), and a large start has variance $1/\sqrt8$, a standard deviation of 0.59.
 # - A bar in the paper is the mean of three runs whose initial values and length we do not know. The eigenvalue 0.06
 #   is that of one draw; ours must agree within three standard deviations of a draw.
 #

@@ -510,4 +510,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 6.3](task_6_3_strings.ipynb), because we have not yet seen what the paper itself trains.
+# Next: [Section 6.3](task_6_3_strings.ipynb). We have not yet seen what the paper itself trains.

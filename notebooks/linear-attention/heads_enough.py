@@ -10,9 +10,9 @@
 # # Algorithm 1 · How many heads are enough
 # *Beyond the paper: Algorithm 1, Theorem 2.1 and Lemma 4.3 with fewer heads.*
 #
-# The paper's algorithm may return as many heads as the square of a token's width. Does linear attention need so many,
-# or only this way of counting? We show that about half of them give every function of the class. At widths $d$ from 2
-# to 8, between a half and a third of $d^2$ heads give almost every function, if complex entries are allowed.
+# The paper's algorithm may return as many heads as the square of a token's width. Does linear attention really need so
+# many, or does only this way of counting? We show that about half of them give every function of the class. At widths
+# $d$ from 2 to 8, between a half and a third of $d^2$ heads give almost every function, if complex entries are allowed.
 
 # %%
 import torch
@@ -131,15 +131,15 @@ show.figure(
 # The rows of $W$ are symmetric matrices in $(k,\ell)$, so its rank is at most $\dim\mathrm{Sym}^2=d(d+1)/2$, and the
 # right singular vectors of its singular values above 0 are symmetric matrices. As in Algorithm 1 they give heads with
 # $\sum_h\mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top=W$. If $\lambda_{\min}(\Lambda_D)>0$, least squares determines $p$,
-# and so $W$. In Lemma 4.3 the only use of $H\ge d^2$ is that $H$ heads reach all $p$. $\square$
+# and so $W$. Lemma 4.3 uses $H\ge d^2$ only to ensure that $H$ heads reach every $p$. $\square$
 #
 # </details>
 #
 # <details><summary>Proof for the fewest heads</summary>
 #
 # *Fewer are too few.* The $d^2\times d^2$ matrices of rank $r$ form a manifold of dimension $r(2d^2-r)$. If $H<H_d$,
-# its dimension is below $d\psi$ for all $r\le H$, and its image under the linear map to $p$ has measure zero. This is
-# so over the real and over the complex numbers.
+# its dimension is below $d\psi$ for all $r\le H$, and its image under the linear map to $p$ has measure zero. This
+# holds over both the real and the complex numbers.
 #
 # *Almost all complex coefficients.* The map $(V,Q)\mapsto p$ is a polynomial with whole coefficients. Suppose that its
 # derivative at one whole point has rank $d\psi$ modulo a prime. Then a minor of this size is not 0 modulo the prime, so
@@ -318,5 +318,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because labels without a teacher require enough heads for all
-# functions.
+# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb). Labels without a teacher require enough heads for all functions.

@@ -726,5 +726,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 5.1](lemma_5_1_learned_executor.ipynb), because we want to know whether a layer can learn to run
-# machines by looking at runs.
+# Next: [Lemma 5.1](lemma_5_1_learned_executor.ipynb). Can a layer learn to run machines by looking at runs?

@@ -118,7 +118,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - For realizability with noise, the text refers to Lemma 4.4 where it means Lemma B.2.
+# - For realisability with noise, the text refers to Lemma 4.4 where it means Lemma B.2.
 #
 # </details>
 #
@@ -169,7 +169,7 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# If the data are realizable, some model has loss 0. Every minimiser therefore also has loss 0, and its coefficients
+# If the data are realisable, some model has loss 0. Every minimiser therefore also has loss 0, and its coefficients
 # solve the linear equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the vectors $\mathcal{H}(Z_i)$ span
 # the whole space, these equations have only one solution. It does not matter whether the coefficients come from one
 # head or from a hundred.
@@ -181,7 +181,7 @@ show.figure(
 #
 # <details><summary>Proof of Lemma 4.1</summary>
 #
-# The loss is a mean of squares and 0 for the model that realizes the data. Every minimiser $\Theta$ therefore has loss
+# The loss is a mean of squares and 0 for the model that realises the data. Every minimiser $\Theta$ therefore has loss
 # 0: $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
 # another minimiser and $c = p_a(\Theta) - p_a(\Theta')$. Then $\langle c, \mathcal{H}(Z_i)\rangle = 0$ for all $i$, and
 # $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since $\lambda_{\min}(\Lambda_D) > 0$,
@@ -324,9 +324,9 @@ show.figure(
     caption="Each point is a fit with zero loss. To the right of the dashed line the certificate holds, and all fits "
     "equal the teacher. To its left, models with four heads find other functions; models with one head do so only at "
     "$N = 3$.",
-    alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
-    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
-    "samples both are large.",
+    alt="Distances of p on a logarithmic axis against the number of samples. With six or more samples all marks are "
+    "near 1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At "
+    "three samples both are large.",
 )
 
 # %% [markdown]
@@ -577,7 +577,7 @@ claim.verdict()
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
 #
-# **Section 6.2 remark (Sufficient, and not necessary)** *Section 6.2*
+# **Section 6.2 (Sufficient, and not necessary)** *Section 6.2*
 #
 # **The paper states.** In Lemma 4.1, we developed a certificate that provides a sufficient condition for
 # identifiability. However, it gives a sufficient, not necessary, condition for generalization.
@@ -629,7 +629,7 @@ claim.verdict()
 # $\Omega_\Theta=\{\hat\Theta\in\Omega\mid\hat\Theta=\arg\min_{\Theta\in\Omega}\mathcal L(\mathcal U_\Theta,D)\}$ (13).
 #
 # **What is true.** Eq. 3 holds with the infimum in place of the minimum. The minimum exists for at least $d(d+1)/2$
-# heads, for data that $H$ heads realize, and for one head if $\lambda_{\min}>0$. Otherwise it need not exist, and then
+# heads, for data that $H$ heads realise, and for one head if $\lambda_{\min}>0$. Otherwise it need not exist, and then
 # $\Omega_{\mathrm{ERM}}$ is empty. For example, there are three samples at $d=2$ on which one head has no minimiser.
 #
 # **What changed.** For $d=2$, two heads come arbitrarily close to a function that no two heads compute. On the labels
@@ -659,9 +659,10 @@ claim.verdict()
 # function, which no two heads have.
 #
 # *Where the minimum exists.* One head, $\lambda_{\min}>0$: the matrices $W$ of rank at most 1 are a closed cone, in
-# which 0 alone has the coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their
-# coefficients are a closed set, and a distance to it is attained. From $d(d+1)/2$ heads on every function of the
-# features is computed ([heads enough](heads_enough.ipynb)). Data that some model realizes have the loss 0.
+# which only 0 has coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their
+# coefficients are a closed set, and a distance to it is attained. With $d(d+1)/2$ or more heads, every function of the
+# features can be computed ([how many heads are enough](heads_enough.ipynb)). For data that some model realises, the
+# minimum is 0.
 #
 # *One head on singular data.* Let $d=2$, and let three inputs of two tokens and their labels be $(e_1,e_2;\,0)$,
 # $(e_1+e_2,e_2;\,e_1)$ and $(e_2,e_1;\,e_2)$. With $q=Qe_2$ and $q'=Qe_1$ the loss 0 needs $Vq=0$ from the first

@@ -86,7 +86,7 @@ show.figure(
 #
 # **What is true.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$, be drawn independently from a
 # distribution $\nu$ with $m_4 > m_2^2$, so that the square of an entry is not constant (for $d=1$, any $n$ and $m_2>0$
-# are enough). Then all minimisers of the population risk on realizable data are the same function. If the sixth moment
+# are enough). Then all minimisers of the population risk on realisable data are the same function. If the sixth moment
 # is finite, $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
 #
 # **What changed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false: minimisers on inputs with
@@ -122,14 +122,14 @@ show.figure(
 #
 # <details><summary>Proof of Lemma 4.2, as corrected</summary>
 #
-# *Equal outputs.* On realizable data a minimiser of the population risk has loss 0. So two of them, with coefficients
+# *Equal outputs.* On realisable data a minimiser of the population risk has loss 0. So two of them, with coefficients
 # $P$ and $P'$, have $(P - P')\mathcal{H}(Z) = 0$ almost surely, and it is enough to show: if $\sum_{j\le k,\ell}
 # c_{jk\ell}\langle z_j, z_k\rangle z_{\ell n} = 0$ almost surely, then $c = 0$. (Then $P = P'$, and the two are the
 # same function at every length.) No moment is needed for this. If the sixth moment is finite, $\Lambda =
 # \mathbb{E}\mathcal{H}\mathcal{H}^\top$ exists, $c^\top\Lambda c = 0$ says the same, and so $\lambda_{\min}(\Lambda) >
 # 0$.
 #
-# *An auxiliary fact.* Let $z \in \mathbb{R}^d$ have independent entries of the law $\nu$, and let $q(z) = \sum_{j\le k}
+# *An auxiliary fact.* Let $z \in \mathbb{R}^d$ have independent entries with law $\nu$, and let $q(z) = \sum_{j\le k}
 # a_{jk}z_jz_k$ be constant almost surely. Then all $a_{jk} = 0$. For since the square of an entry is not constant, the
 # support of $\nu$ holds two points $u, v$ with $|u| \ne |v|$. Fix $j$ and, outside a null set, the other entries; with
 # $s = \sum_{k\ne j}a_{jk}z_k$, where $a_{jk} = a_{kj}$, the polynomial $a_{jj}z_j^2 + s z_j$ is constant on the support
@@ -147,7 +147,7 @@ show.figure(
 # $(V, Q + B)$ agree on all inputs of one token; for longer ones they do not, if $V \ne 0$.
 #
 # *Normal entries, $d \ge 3$.* By the law of total variance $\mathbb{E}(c\cdot\mathcal{H})^2 \ge (n-1)\,\mathbb{E}_w
-# \mathrm{Var}_z\,q_w(z)$. A form with coefficients $a_{jk}$, $j \le k$, has the variance $\sum_{j<k}a_{jk}^2 +
+# \mathrm{Var}_z\,q_w(z)$. A form with coefficients $a_{jk}$, $j \le k$, has variance $\sum_{j<k}a_{jk}^2 +
 # 2\sum_ja_{jj}^2 \ge \sum_{j\le k}a_{jk}^2$, whose mean over $w$ is $\|c\|^2$. So $\lambda_{\min} \ge n-1$. It is
 # attained by $c_{12,3} = 1$, $c_{13,2} = -1$: here $\mathbb{E}[c\cdot\mathcal{H}\mid w] = w_1w_2w_3 - w_1w_3w_2 = 0$,
 # and the variance is $(n-1)\,\mathbb{E}(w_3^2 + w_2^2) = 2(n-1)$, with $\|c\|^2 = 2$. $\square$
@@ -358,8 +358,8 @@ claim.verdict()
 # *Products that do not.* Pair 12, $\ell = 2$, and pair 13, $\ell' = 3$: $S_{12}S_{13}z_{2n}z_{3n}$ has an even power of
 # entry 2 only for $b = n$, and of entry 3 only for $b' = n$; the mean of that term is $m_2^3$. With $\ell = 3$,
 # $\ell' = 2$ it is the same product. Single 1, $\ell = 1$, and pair 12, $\ell' = 2$: $T_1S_{12}z_{1n}z_{2n}$ asks for
-# $b = n$ in $S_{12}$, which leaves $T_1z_{1n}^2z_{2n}^2$ with the mean $\mathbb{E}(z^2-m_2)z^2\cdot m_2 =
-# (m_4-m_2^2)m_2$. Single 1, $\ell = 3$, and pair 13, $\ell' = 1$: the same with 3 in place of 2.
+# $b = n$ in $S_{12}$, which leaves $T_1z_{1n}^2z_{2n}^2$ with mean $\mathbb{E}(z^2-m_2)z^2\cdot m_2 = (m_4-m_2^2)m_2$.
+# Single 1, $\ell = 3$, and pair 13, $\ell' = 1$: the same with 3 in place of 2.
 #
 # *The linear feature* $m_2z_{\ell n}$: with itself $m_2^2\,m_2 = m_2^3$; with single $\ell$, which carries $1/\sqrt n$,
 # $\frac{m_2}{\sqrt n}\mathbb{E}\,T_\ell z_{\ell n}^2 = \frac{m_2(m_4-m_2^2)}{\sqrt n}$; linear 2 with pair 12, $\ell' =
@@ -504,5 +504,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because real labels have no model behind them, and we want the
-# certificate for these as well.
+# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb). Real labels have no model behind them, and we want the certificate for
+# these as well.

@@ -317,4 +317,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what such a layer can compute.
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb). What can such a layer compute?

@@ -65,9 +65,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that a data point closer to 0 gives a wider fan. The mean square of $x$ on the data is $\lambda=1$ on the
-# left and $\lambda=\tfrac14$ on the right. If we accept a squared error of $\varepsilon=1$, the squared difference is
-# at most $4\varepsilon x^2/\lambda$, which at $x=2$ is $4^2$ on the left and $8^2$ on the right.
+# A data point closer to 0 gives a wider fan. The mean square of $x$ on the data is $\lambda=1$ on the left and
+# $\lambda=\tfrac14$ on the right. If we accept a squared error of $\varepsilon=1$, the squared difference is at most
+# $4\varepsilon x^2/\lambda$, which at $x=2$ is $4^2$ on the left and $8^2$ on the right.
 #
 # ## The paper states
 # A layer of linear attention, $\mathrm{MHLA}_\Theta$, is linear in its cubic features, and $\Lambda_D$ is their
@@ -103,7 +103,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** No realizability is needed, and the constant 4 is attained. If one of the two models has loss 0,
+# **Beyond the paper.** No realisability is needed, and the constant 4 is attained. If one of the two models has loss 0,
 # the constant is 1.
 #
 # </blockquote>
@@ -152,7 +152,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** If the entries also have the variance $\sigma^2$, the mean of $\|\Pi\zeta\|_N^2$ is
+# **Beyond the paper.** If the entries also have variance $\sigma^2$, the mean of $\|\Pi\zeta\|_N^2$ is
 # $\sigma^2d\psi/N$. If only the $\zeta_i$ are independent, and not the entries of each, the bound is
 # $\frac{d\,b^2}N(2\psi+3\log\frac d\delta)$.
 #
@@ -518,5 +518,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 2(a)](figure_2a_distance.ipynb), because the paper tests whether a better certificate brings the fit
-# closer to the truth.
+# Next: [Figure 2(a)](figure_2a_distance.ipynb). Does a better certificate bring the fit closer to the truth?

@@ -113,8 +113,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Let a model have the mean squared error $\varepsilon$ on the next token over the $\Phi$ entries
-# of a true history. If each output is rounded before it becomes a token, its own history differs from the true one with
+# **Beyond the paper.** Let a model have mean squared error $\varepsilon$ on the next token over the $\Phi$ entries of a
+# true history. If each output is rounded before it becomes a token, its own history differs from the true one with
 # probability at most $4\varepsilon\Phi$. The last sentence of the lemma never applies if $D$ consists of histories of
 # one-hot tokens (see Lemma 5.2).
 #
@@ -358,8 +358,8 @@ show.table(
 
 # %% [markdown]
 # We need only a few hundred machines at each of the three sizes. How new is a new machine? One step reads only one of
-# its rules. In about 80 % of the test runs, this rule has occurred in training with the same word and the same
-# position of the head. The rest of the table is new, and the layer must ignore it.
+# its rules. In about 80 % of the test runs, this rule had occurred in training with the same word and the same position
+# of the head. The rest of the table is new, and the layer must ignore it.
 #
 # Must the layer have seen a rule in order to follow it? We choose some rules, remove all machines that read one of
 # them, and test on runs that read one of them.
@@ -540,10 +540,11 @@ show.figure(
 # the task.
 #
 # Let Algorithm 1 learn from the first two prompts. The numbers of letters in the third are $\frac49$ of those in the
-# first plus $\frac59$ of those in the second, except for a $c$ that neither has. The solution of least norm, whatever
-# factor scales each feature, therefore gives $(\frac49, \frac59, 0, 0)$, which either way of rounding turns into $b$,
-# and this is wrong. A third of the outputs are missed, although $\varepsilon = \frac13\cdot\frac{50}{81} = 0.21$.
-# With the parameters of this page, the learned machines miss no step $t$ more often than its error $\varepsilon_t$.
+# first plus $\frac59$ of those in the second, except for a letter $c$ that neither of them has. The solution of least
+# norm, whatever factor scales each feature, therefore gives $(\frac49, \frac59, 0, 0)$, which either way of rounding
+# turns into $b$, and this is wrong. A third of the outputs are missed, although $\varepsilon =
+# \frac13\cdot\frac{50}{81} = 0.21$. With the parameters of this page, the learned machines miss no step $t$ more often
+# than its error $\varepsilon_t$.
 #
 # </details>
 
@@ -655,7 +656,7 @@ claim.verdict()
 # <!-- claim linear-attention/remark-autoregressive-data -->
 # <blockquote>
 #
-# **Section 2.1 remark (Prefixes of a run are not independent)** *Section 2.1, after Theorem 2.1; Appendix C.2*
+# **Section 2.1 (Prefixes of a run are not independent)** *Section 2.1, after Theorem 2.1; Appendix C.2*
 #
 # **The paper states.** Specific issues related to generalization over autoregressive sequences rather than i.i.d. data
 # are handled in the UTM learning result: see Section C.2.
@@ -671,7 +672,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# <details><summary>Proof of Section 2.1 remark: data that are not i.i.d., as corrected</summary>
+# <details><summary>Proof of Section 2.1, remark: data that are not i.i.d., as corrected</summary>
 #
 # *Not independent.* Every prefix of a run holds its prompt. Two prefixes of one run always hold the same prompt. If
 # they were independent, this probability would be that of two runs, which is below 1 unless $\mathcal{D}$ has a single
@@ -869,5 +870,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper also trains a deep network to run machines. [Lemma
+# Next: [Figure 3](figure_3_dfa_execution.ipynb). The paper also trains a deep network to run machines. [Lemma
 # 5.2](lemma_5_2_certified_executor.ipynb) gives a guarantee for every machine, and not only for most of them.

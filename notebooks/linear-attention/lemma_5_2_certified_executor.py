@@ -168,7 +168,7 @@ show.figure(
 # $\langle z_j, z_k\rangle z_{\ell n}$ are 0 in all data. Their unit vectors lie in the kernel of $\Lambda_D$, so that
 # $\lambda_{\min}(\Lambda_D) = 0$.
 #
-# *Single inputs.* The data are realizable, so that two minimisers have the loss 0, and the difference $\Delta$ of their
+# *Single inputs.* The data are realisable, so that two minimisers have loss 0, and the difference $\Delta$ of their
 # coefficients has $\Delta\Lambda_D = 0$. If $\mathcal{H}(Z) = \Lambda_Du$, then $\Delta\mathcal{H}(Z) = 0$: they agree
 # at $Z$. *Other data* that pass are built in the proof of Lemma 5.2 above. $\square$
 #
@@ -354,7 +354,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `steps = 3`. How does the width change, and does the learned machine still need no
+# 2. *Predict, then run.* Set `steps = 3`. How does the width change, and can the learned machine still do without
 #    rounding?
 #
 #    <details><summary>Solution</summary>
@@ -364,4 +364,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Histories that identify](histories_identify.ipynb), because with four copies of the layer, histories do pass.
+# Next: [Histories that identify](histories_identify.ipynb). With four copies of the layer, histories do pass.

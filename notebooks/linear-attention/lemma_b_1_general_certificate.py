@@ -54,7 +54,7 @@
 # guaranteed that MHLA is identifiable with respect to the data.
 #
 # **What is true.** Let $\Lambda_D=\mathbb E_D[\mathcal H(Z)\mathcal H(Z)^\top]$, where $\mathcal H(Z)$ lists each
-# feature of $\mathcal X(Z)$ once, as in Eq. 5 and Algorithm 2. If $\Lambda_D$ is full rank and the data are realizable,
+# feature of $\mathcal X(Z)$ once, as in Eq. 5 and Algorithm 2. If $\Lambda_D$ is full rank and the data are realisable,
 # MHLA is identifiable with respect to the data.
 #
 # **What changed.** $\mathcal X(Z)$ has $d^3$ entries, of which at most $d^2(d+1)/2$ differ, so for $d\ge2$ its second

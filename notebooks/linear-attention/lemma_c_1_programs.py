@@ -310,8 +310,9 @@ axis.grid(False)
 show.figure(
     fig,
     name="walk",
-    caption="A program as the layer writes it: tokens from left to right, ones filled. Left of the dashed line is the "
-    "prompt with the graph; right of it every column is computed by the heads from the columns before it.",
+    caption="A program as the layer writes it: the tokens run from left to right, and ones are filled. Left of the "
+    "dashed line is the prompt with the graph; right of it every column is computed by the heads from the columns "
+    "before it.",
     alt="An image of the token matrix. Named row blocks from position to before; each generated column "
     "has one filled cell in the blocks position, here, mark and before.",
 )

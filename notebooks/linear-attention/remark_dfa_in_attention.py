@@ -82,7 +82,7 @@ show.figure(
 # <!-- claim linear-attention/remark-embedding-size -->
 # <blockquote>
 #
-# **Section 6.3 remark (How the width grows)** *Section 6.3*
+# **Section 6.3 (How the width grows)** *Section 6.3*
 #
 # **The paper states.** The construction in Lemma 5.1 shows that a linear attention layer can output the polynomially
 # bounded computation history of any TM (and therefore any DFA). Our construction requires embedding size linear with
@@ -93,8 +93,8 @@ show.figure(
 # states, and quadratic in the size of the alphabet. For finite automata a width of $2(q+L)(1+v)+1$ suffices, which is
 # linear in each of states $q$, letters $v$ and length $L$.
 #
-# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, because a
-# prompt holds, for each letter, a rule that contains a letter. The prediction of a polynomial is not affected.
+# **What changed.** Lemma 2.2 has width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, because a prompt
+# holds, for each letter, a rule that contains a letter. The prediction of a polynomial is not affected.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -127,7 +127,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
+# <details><summary>Proof of Section 6.3, remark: the size of the embedding, as corrected</summary>
 #
 # *Turing machines.* In Appendix C.1 each of the $m\hat\Phi$ blocks of tokens has rows for a cell and its two
 # neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a
@@ -312,4 +312,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper trains a deep transformer on the same task.
+# Next: [Figure 3](figure_3_dfa_execution.ipynb). The paper trains a deep transformer on the same task.

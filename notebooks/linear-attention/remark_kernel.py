@@ -74,7 +74,7 @@
 # is 0, all minimisers agree on $Z$. Where it is not, a multiple of the part outside the span may be added to $\hat W_a$
 # at no loss, and the output at $Z$ moves. This is what can be certified in kernel form: input by input. The certificate
 # of Lemma 4.1 asks for rank $\psi$, which $N < \psi$ samples never have; so in kernel form it can be denied at once,
-# and granted only from $\psi$ samples on.
+# and granted only with $\psi$ samples or more.
 #
 # </details>
 

@@ -275,4 +275,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [how many heads are enough](heads_enough.ipynb), because from $d(d+1)/2$ heads on there are no bad local minima.
+# Next: [how many heads are enough](heads_enough.ipynb). With $d(d+1)/2$ or more heads, there are no bad local minima.

@@ -24,7 +24,7 @@
 # <!-- claim linear-attention/task-6-1 -->
 # <blockquote>
 #
-# **Section 6.1 task (A random teacher)** *Section 6.1*
+# **Section 6.1 (A random teacher)** *Section 6.1*
 #
 # **The paper states.** We initialize a single-layer linear attention network with parameters $V\in\mathbb R^{1\times
 # d}$ and $Q\in\mathbb R^{d\times d}$, sampled from a Gaussian distribution $\mathcal N(0,\frac I{\sqrt d})$. Input
@@ -50,7 +50,7 @@
 # <!-- claim linear-attention/table-d-1 -->
 # <blockquote>
 #
-# **Appendix D.1 hyperparameter table (What was searched for Figure 1)** *Appendix D.1*
+# **Appendix D.1 (What was searched for Figure 1)** *Appendix D.1*
 #
 # **The paper states.** Search space: $d$ input dimension $[2,4,8,16]$; $m$ number of heads $[1,2,4,8,16]$; $n$ number
 # of layers $[1,2,4]$; learning rate $[0.01,0.001]$; batch size $[32,64]$; optimizer AdamW.

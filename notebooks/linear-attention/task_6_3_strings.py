@@ -24,7 +24,7 @@
 # <!-- claim linear-attention/task-6-3 -->
 # <blockquote>
 #
-# **Section 6.3 task (Strings that hold an automaton)** *Section 6.3*
+# **Section 6.3 (Strings that hold an automaton)** *Section 6.3*
 #
 # **The paper states.** We adopt the following schema: $(s_i,w,s_j),\dots,\forall s_i\in Q,w\in\Sigma$ | $w_0w_1\dots
 # w_L$ | $(s^0w_0s^1),(s^1w_1s^2),\dots,(s^{L-1}w_Ls^L)$. We also include two parantheses to separate each triplet. The

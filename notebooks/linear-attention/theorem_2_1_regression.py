@@ -392,9 +392,9 @@ claim.verdict()
 # $\ell\in[d]$ do: let $\mathcal X_i\in\mathbb R^{d\times d^2}$ be defined as $\mathcal X_i[j,kd+\ell]=[\langle
 # z_j,z_k\rangle z_{\ell n_i}]$. Return: $\{\mathcal X_i\}_{i\in[N]}$ such that $\mathcal X_i$ is the matrix of Eq. 68.
 #
-# **What is true.** For every sample, three loops over $j$, $k$, $\ell$ from 0 on set $\mathcal{X}[j, k d + \ell] =
-# \langle z_j, z_k \rangle z_{\ell n}$. This order of the columns, in which $\ell$ varies fastest, fits the rest of the
-# paper.
+# **What is true.** For every sample, three loops over $j$, $k$, $\ell$, each starting at 0, set $\mathcal{X}[j, k d +
+# \ell] = \langle z_j, z_k \rangle z_{\ell n}$. This order of the columns, in which $\ell$ varies fastest, fits the rest
+# of the paper.
 #
 # **What changed.** In the matrix of Eq. 68, which line 13 returns, $k$ varies fastest, which contradicts line 8. With
 # rows counted from 1, as in line 3, $k d + \ell$ goes beyond $d^2$.
@@ -447,4 +447,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 2.1](theorem_2_1_samples.ipynb), because we want to know how many examples the regression needs.
+# Next: [Theorem 2.1](theorem_2_1_samples.ipynb). How many examples does the regression need?

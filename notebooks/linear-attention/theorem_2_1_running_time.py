@@ -167,8 +167,8 @@ show.figure(
 # with probability $1 - \delta$ over $S$ alone. $SA$ takes $O(N\psi L)$. As $\psi \le d^3$ and $\log\frac1\delta =
 # O(n/\varepsilon)$, this is $O(N d^4 n/\varepsilon)$.
 #
-# *QR factorisation.* Let $SA = QR$. (If columns of $SA$ are dependent, those of $A$ are as well, since $\|SAx\| = 0$
-# only where $\|Ax\| = 0$. Then those that depend on others are left out, and the best fit stays the same. Which they
+# *QR factorisation.* Let $SA = QR$. (If columns of $SA$ are dependent, so are the same columns of $A$, since $\|SAx\| =
+# 0$ only if $\|Ax\| = 0$. Then those that depend on others are left out, and the best fit stays the same. Which they
 # are is found in the time of a factorisation by the theorem of Ibarra, Moran and Hui (1982).) In blocks of $\psi$ rows,
 # one after another, it takes $O(L)$ factorisations of matrices of order $\psi$, each of which takes $O(\psi^{\omega +
 # \eta})$ for any $\eta > 0$ by the theorem of Demmel, Dumitriu and Holtz (2007), if matrices are multiplied in time
@@ -185,8 +185,9 @@ show.figure(
 # transpose, for each of $d$ outputs, and numbers by vectors: $d\,(2N\psi + \psi^2 + 2N + 4\psi) \le 3Nd^4$ for $d \ge
 # 2$, as $\psi \le \frac34d^3 \le N$. All steps take $O(Nd^4n/\varepsilon)$.
 #
-# *The heads.* The singular value decomposition of a $d^2 \times d^2$ matrix takes $O(d^6)$, within $Nd^4$. (Exactly,
-# and without any: $W = \sum_h We_h\,e_h^\top$ is $d^2$ heads.) All parts together are $O(Nd^4n/\varepsilon)$ here, too.
+# *The heads.* The singular value decomposition of a $d^2 \times d^2$ matrix takes $O(d^6)$, within $Nd^4$. (An exact
+# form needs no decomposition at all: $W = \sum_h We_h\,e_h^\top$ already gives $d^2$ heads.) All parts together are
+# $O(Nd^4n/\varepsilon)$ here, too.
 #
 # *From the training loss to the risk.* Let $W$ be what the solver returns, as $d$ rows of $\psi$ coefficients, $\hat P$
 # the exact minimiser, and let $\Lambda \preceq 2\hat\Lambda$, as in the proof of the rate. The training loss of $W$ is
@@ -468,4 +469,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb), because we do not yet know when all fits are the same function.
+# Next: [Lemma 4.1](lemma_4_1_certificate.ipynb). When are all fits the same function?

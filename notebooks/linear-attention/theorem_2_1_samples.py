@@ -176,11 +176,11 @@ show.figure(
 # and this determinant, a polynomial in the inputs, is 0 on a set of measure zero only. So with probability 1 any $N \ge
 # \psi$ inputs have features of rank $\psi$, the equations $P h_i = y_i$ have the one solution $P^\star$, and Algorithm
 # 1 finds it. With $N < \psi$ some $u \ne 0$ has $\langle u, h_i\rangle = 0$ for all $i$. In coordinates in which the
-# norm of $P$ is that of $W$ (entries with $j < k$ divided by $\sqrt2$) the solution of least norm is orthogonal to all
-# such $u$, so it is $P^\star$ only if $P^\star$ is. For a teacher of one head $\langle p_a(\Theta), u \rangle$ is a
-# polynomial in $(V, Q)$, and not the zero polynomial: with $V[a,j] = Q[k,\ell] = 1$ and all else 0 it is a multiple,
-# other than 0, of $u_{jk,\ell}$, and some entry of $u$ is not 0. So for almost every teacher Algorithm 1 does not find
-# it.
+# norm of $P$ is that of $W$ (entries with $j < k$ divided by $\sqrt2$), the solution of least norm is orthogonal to all
+# such $u$; it can therefore equal $P^\star$ only if $P^\star$ is orthogonal to them too. For a teacher of one head
+# $\langle p_a(\Theta), u \rangle$ is a polynomial in $(V, Q)$, and not the zero polynomial: with $V[a,j] = Q[k,\ell] =
+# 1$ and all else 0 it is a multiple, other than 0, of $u_{jk,\ell}$, and some entry of $u$ is not 0. So for almost
+# every teacher Algorithm 1 does not find it.
 #
 # *The empirical second moment: what is shown.* Let $\mathbb{E}\langle v, x\rangle^4 \le K^2$ for all unit vectors $v$
 # (for normal entries $K = 27$ will do: a polynomial $f$ of degree 3 in normal variables has $\mathbb{E}f^4 \le 3^6
@@ -243,11 +243,11 @@ show.figure(
 # \Pi &= H(H^\top H)^{-1}H^\top .
 # \end{aligned}$$
 #
-# Given the inputs, $\mathrm{tr}\,E^\top\Pi E/\sigma^2$ has the law $\chi^2$ with $d\psi$ degrees of freedom, which is
-# at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart 2000). With
-# $t = \log(2/\delta)$ the excess risk is at most $\frac{\sigma^2}{N}(4d\psi + 6\log(2/\delta))$ with probability
-# $1-\delta$. As $d\psi \le d^4$ for all $d$, this is at most $\varepsilon$ once $N \ge
-# \frac{\sigma^2}{\varepsilon}(4d^4 + 6\log(2/\delta))$: the sum that the theorem has.
+# Given the inputs, $\mathrm{tr}\,E^\top\Pi E/\sigma^2$ follows a $\chi^2$ distribution with $d\psi$ degrees of freedom,
+# which is at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart
+# 2000). With $t = \log(2/\delta)$ the excess risk is at most $\frac{\sigma^2}{N}(4d\psi + 6\log(2/\delta))$ with
+# probability $1-\delta$. As $d\psi \le d^4$ for all $d$, this is at most $\varepsilon$ once $N \ge
+# \frac{\sigma^2}{\varepsilon}(4d^4 + 6\log(2/\delta))$: this is the sum in the theorem.
 #
 # *The rate, any labels.* Let $P^\star = \mathbb{E}[y h^\top]\Lambda^{-1}$ be the best model, $e = y - P^\star h$, so
 # that $\mathbb{E}\,e h^\top = 0$, and let $\tau = \mathbb{E}\,\|e\|^2\|x\|^2$ be finite. With $S = \frac1N \sum_i e_i
@@ -264,8 +264,8 @@ show.figure(
 #
 # *The rate, bounded labels.* Let $\|e\| \le b$ and $\|x\|^2 \le R$. Then $\tau \le b^2\psi$, and the logarithm is kept.
 # The norm $Y = \|\sum_i e_ix_i^\top\|_F$ is the largest of the sums $\sum_i e_i^\top A x_i$ over $\|A\|_F = 1$. Their
-# terms have the mean 0, are at most $U = b\sqrt R$, and have variances of at most $b^2\,\mathbb{E}\|Ax\|^2 = b^2$. By
-# the inequality of Bousquet (2002), with probability $1 - e^{-t}$,
+# terms have mean 0, are at most $U = b\sqrt R$, and have variances of at most $b^2\,\mathbb{E}\|Ax\|^2 = b^2$. By the
+# inequality of Bousquet (2002), with probability $1 - e^{-t}$,
 #
 # $$\begin{aligned}
 # Y &\le \mathbb{E}Y + \sqrt{2t\,(Nb^2 + 2U\,\mathbb{E}Y)} + \tfrac13Ut \\
@@ -596,6 +596,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 1(a)](figure_1a_heads.ipynb), because the regression uses more heads than the task needs, and we want to
-# know whether they also help ordinary training. The [running
-# time](theorem_2_1_running_time.ipynb) has a separate page.
+# Next: [Figure 1(a)](figure_1a_heads.ipynb). The regression uses more heads than the task needs. Do they also help
+# ordinary training? The [running time](theorem_2_1_running_time.ipynb) has a separate page.

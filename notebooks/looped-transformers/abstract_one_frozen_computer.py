@@ -86,8 +86,8 @@ schematic.text(axis, (12.9, 3.25), "output\nbecomes\ninput", schematic.BLUE, ali
 show.figure(
     fig,
     name="one-pass",
-    caption="One pass of the tiny example. Each box stands for one column of the input or for several. Blue above: "
-    "what the pass reads. Blue below: what it writes.",
+    caption="One pass of the tiny example. Each box stands for one column of the input or for several. The blue boxes "
+    "at the top show what the pass reads, those at the bottom what it writes.",
     alt="Two rows of boxes, the input above and the output below, each with a scratchpad, three memory cells and three "
     "instructions; a box for the transformer between them, and an arrow from the output back to the input.",
 )

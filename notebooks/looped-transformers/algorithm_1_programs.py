@@ -253,4 +253,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Algorithm 6](algorithm_6_minsky.ipynb), because eight programs do not show that every program can be written.
+# Next: [Algorithm 6](algorithm_6_minsky.ipynb). Eight programs do not show that every program can be written.

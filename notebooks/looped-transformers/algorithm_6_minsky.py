@@ -143,10 +143,10 @@ for way, made in ways.items():
 # $a=0$; otherwise $j+4$ subtracts 1. Instruction $j+2$ is for negative registers and is never reached. The last two
 # instructions alone do the same, so two are enough.
 #
-# <details><summary>Proof of Turing completeness, App. H: one Minsky instruction after the other</summary>
+# <details><summary>Proof of Turing completeness, Appendix H: one Minsky instruction after the other</summary>
 #
 # Let the memory hold $-1,0,1$ in $c_{-1},c_0,c_{+1}$ and the registers of the Minsky machine, and let the counter be
-# the place $j$ of the translation of its next instruction. We show that this is so again after its translation has been
+# the place $j$ of the translation of its next instruction. We show that this holds again after its translation has been
 # executed. Integers and memory have no limit.
 #
 # *`add(a)`.* $(c_{-1},a,j+1)$ makes $\text{mem}[a]+1$ of the register. Whether it jumps or not, it goes on at $j+1$.
@@ -157,7 +157,7 @@ for way, made in ways.items():
 #
 # No instruction changes another register or one of the three constants, and registers stay at least 0. By induction the
 # SUBLEQ program passes through the states of the Minsky machine, and halts if and only if it halts. Minsky machines
-# compute every computable function, so SUBLEQ does. $\square$
+# compute every computable function, so SUBLEQ computes them as well. $\square$
 #
 # </details>
 #
@@ -305,8 +305,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `bits = 6`. What is the largest number a register can hold, and what follows it?
 #    <details><summary>Solution</summary>
 #
-#    The largest is 31, and $31+1$ wraps to $-32$.
+#    The largest is 31, and $31+1$ wraps around to $-32$.
 #
 #    </details>
 #
-# Next: [Lemma 1](lemma_1_subleq.ipynb), because it is the machine that ran these programs.
+# Next: [Lemma 1](lemma_1_subleq.ipynb). It is the machine that ran these programs.

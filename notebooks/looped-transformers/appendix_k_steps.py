@@ -52,13 +52,13 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that every column computes its own address from the same instruction.
+# Every column computes its own address from the same instruction.
 #
 # ## The paper states
 # <!-- claim looped-transformers/fleq-step-1 -->
 # <blockquote>
 #
-# **App. K step 1 (Pointers and masks)** *Appendix K.1*
+# **Appendix K (Pointers and masks)** *Appendix K.1*
 #
 # **The paper states.** One attention head copies the instruction $c_t$ into the scratchpad. Apply Lemma 10 to construct
 # feedforward layers that convert $c_t$ to $c_t^i$, with $p_{a_t+i}$, $p_{b_t+i-d}$, $p_{c_t+i-2d}$ and the masks
@@ -85,7 +85,7 @@ show.figure(
 # <!-- claim looped-transformers/fleq-steps-2-5 -->
 # <blockquote>
 #
-# **App. K steps 2 to 5 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
+# **Appendix K (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
 #
 # **The paper states.** The operands at $a$, $b$, $c$ are read. With the masks and a large positive constant $C$ a
 # feedforward ReLU layer moves the data to the correct function blocks, in rows $[1:d_h]$, and a similar one moves the
@@ -106,7 +106,7 @@ show.figure(
 # <!-- claim looped-transformers/fleq-step-6 -->
 # <blockquote>
 #
-# **App. K step 6 (Writing the result)** *Appendix K.6*
+# **Appendix K (Writing the result)** *Appendix K.6*
 #
 # **The paper states.** We set the Key and Query matrices as $K=Q=\begin{bmatrix}0\\0\\I\\I\end{bmatrix}$. Finally, we
 # use the feedforward layers similar to the proof of Lemma 4 to write back to the correct rows.
@@ -124,7 +124,7 @@ show.figure(
 # <!-- claim looped-transformers/fleq-step-7 -->
 # <blockquote>
 #
-# **App. K step 7 (Branch)** *Appendix K.7; Appendix B.3*
+# **Appendix K (Branch)** *Appendix K.7; Appendix B.3*
 #
 # **The paper states.** This step is identical to Appendix B.3: if the flag, an integer, is at most 0 the next
 # instruction is $p$, else the next in order.
@@ -146,7 +146,7 @@ show.figure(
 # exactly 0. At the end, the flag decides between the jump target and the next instruction, and the copy of the
 # instruction is cleared.
 #
-# <details><summary>Proof of App. K steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
+# <details><summary>Proof of Appendix K, steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
 #
 # For integers $d_h$ and $r$ the number $\mu_r=\sigma(d_h-r+1)-\sigma(d_h-r)$ is 1 if $r\le d_h$ and 0 otherwise. So
 # $2d$ more units in the layer of step 1 put $\mu_1,\dots,\mu_d$ into $d$ rows. Let $g_k$ be the gate that is printed, 0
@@ -162,7 +162,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of App. K step 7: branch</summary>
+# <details><summary>Proof of Appendix K, step 7: branch</summary>
 #
 # The three networks of Appendix B.3 read the flag and the fields of the copied instruction, and write the next counter.
 # In the last of them every row $z$ of the copy also gets the units $-\sigma(z)+\sigma(-z)=-z$, so that it ends at 0,

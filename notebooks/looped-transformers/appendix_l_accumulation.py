@@ -96,7 +96,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-l-multiplication -->
 # <blockquote>
 #
-# **App. L bound on multiplication error (Error bound of the product)** *Appendix L*
+# **Appendix L (Error bound of the product)** *Appendix L*
 #
 # **The paper states.** Let $c=\frac{\epsilon_1}{C_1G}$ and $C=\log\frac{C_2}{\epsilon_2}$. Then
 # $|A-(1+cx_{ij})|\le4\frac{e^{\epsilon_1/C_1}\epsilon_2}n$. Hence if $\epsilon_2=\epsilon/4$ and
@@ -120,10 +120,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_2=1$ and $n\le5$, the paper's choice does not fail for large $\epsilon<1$. From $n=6$
-# on, and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the
-# distance is above 10. For small $\epsilon$, the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which
-# is divided by $c$, is that of Lemma 14.
+# **Beyond the paper.** With $C_2=1$ and $n\le5$, the paper's choice does not fail for large $\epsilon<1$. For $n\ge6$,
+# and with a large $C_2$ for $n\ge4$, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the distance is
+# above 10. For small $\epsilon$, the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which is divided by
+# $c$, is that of Lemma 14.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -131,7 +131,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-l-accumulation -->
 # <blockquote>
 #
-# **App. L error accumulation over T steps (Errors over T steps)** *Appendix L*
+# **Appendix L (Errors over T steps)** *Appendix L*
 #
 # **The paper states.** Assume that the input is $X_t=X_t^*+\epsilon_tM_t$, where $0<\epsilon_t<\frac{t\epsilon}T$ and
 # $\|M_t\|\le1$; we will show that $X_{t+1}=X_{t+1}^*+\epsilon_{t+1}M_{t+1}$, where
@@ -157,7 +157,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-l-footnote-2 -->
 # <blockquote>
 #
-# **App. L (Matrices of a norm above 1)** *Appendix L, footnote 2*
+# **Appendix L (Matrices of a norm above 1)** *Appendix L, footnote 2*
 #
 # **The paper states.** Notice that this [that $\|A\|\le1$] can be assumed without loss of generality, since we can
 # normalize all the errors with the maximum norm of a matrix to the power of $T$.
@@ -182,7 +182,7 @@ show.figure(
 # at most $T\epsilon'$. With a norm above 1, each of these $T$ terms grows by at most $\|A\|^{T-1}$. Steps that enlarge
 # errors are not covered. The functions $1/x$ and $\sqrt x$ are steep near 0 and do enlarge them.
 #
-# <details><summary>Proof of App. L bound on multiplication error, as corrected</summary>
+# <details><summary>Proof of Appendix L, bound on multiplication error, as corrected</summary>
 #
 # Let $c=\sqrt\epsilon/G$, $C=\log(8/\epsilon)$, $\epsilon\le\frac14$, and $u=cx$, so that
 # $|u|\le\sqrt\epsilon\le\frac12$. The entry is $A=e^u/(1+s)$, where $s=e^{-C}\big(1+\frac1n\sum_je^{cx_j}\big)$ lies
@@ -192,7 +192,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of App. L error accumulation over T steps, as corrected</summary>
+# <details><summary>Proof of Appendix L, error accumulation over T steps, as corrected</summary>
 #
 # *Matrices.* Let $b_{t+1}=Ab_t+\eta_t$ with $\|\eta_t\|\le\epsilon'$, in any norm and the norm of matrices that belongs
 # to it, and let $b^*_{t+1}=Ab^*_t$ with $b^*_0=b_0$. The error $e_t=b_t-b^*_t$ is 0 at first, and
@@ -207,8 +207,8 @@ show.figure(
 # are columns of $M$, so that $\|MP^*\|\le\|M\|$ in the norm of the largest column sum, which is the one that the
 # appendix has for its error of a copy; and with an error of at most $\epsilon'$ for each copy
 # $\|e_{t+1}\|\le\|e_t\|+\epsilon'$ again. In the spectral norm it does not hold. In step 1 of Appendix K all $s$
-# columns of the scratchpad fetch the same instruction. If $M$ has one column other than 0, of length 1, and it is this
-# one, $MP^*$ has it $s$ times, and the norm $\sqrt s$.
+# columns of the scratchpad fetch the same instruction. If the only nonzero column of $M$ is the one that is fetched,
+# and has length 1, $MP^*$ contains it $s$ times and has norm $\sqrt s$.
 #
 # *Functions.* For steps $x_{t+1}=f_t(x_t)+\eta_t$ the same lines hold with a Lipschitz constant $K$ of all $f_t$ in
 # place of $\|A\|$, as long as the values stay where it holds: $|f_t(x)-f_t(y)|\le K|x-y|$ gives
@@ -403,4 +403,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 7](lemma_7_newton.ipynb), because it multiplies matrices again and again.
+# Next: [Lemma 7](lemma_7_newton.ipynb). Newton's iteration multiplies matrices again and again.

@@ -119,8 +119,9 @@ show.figure(
 # **What is true.** With one more column, of zeros, one layer with one head leaves $\phi(a_l\cdot x)$ in column $l$, up
 # to $(d-1)e^{a_l\cdot x-C}$.
 #
-# **What changed.** A column of zeros. Without it every weight of the paper's construction is 1. If the $a_l$ span
-# $\mathbb R^d$, no other matrices help: along some direction the layer's output is affine in $x$, and a sigmoid is not.
+# **What changed.** A column of zeros is missing; without it, every weight of the paper's construction is 1. If the
+# $a_l$ span $\mathbb R^d$, no other matrices help: along some direction the layer's output is affine in $x$, and a
+# sigmoid is not.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -186,7 +187,7 @@ show.figure(
 #
 # *Without it.* All $d$ columns $X_k$ hold the same $x$, so that $X_k-X_1$ is free of it. What the softmax of column $l$
 # sees are differences of scores, $(KX_k-KX_1)^\top QX_l$ for $k=2,\dots,d$. The first factor is a constant vector, and
-# the second is affine in $x$: $QX_l=Q_xx+\text{const}_l$. So the difference is affine in $x$ with the slope $Q_x^\top
+# the second is affine in $x$: $QX_l=Q_xx+\text{const}_l$. So the difference is affine in $x$ with slope $Q_x^\top
 # K(X_k-X_1)$, the same for every $l$. These are $d-1$ vectors in $\mathbb R^d$. Let $v\ne0$ be orthogonal to all of
 # them. On any line $x+tv$ the differences of scores do not change, and so the weights of the softmax do not. The output
 # is $V$ applied to a fixed average of columns that are affine in $t$: it is affine in $t$.
@@ -369,4 +370,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 17](lemma_17_reciprocal.ipynb), because we now need sums of sigmoids that follow $1/x$ and $\sqrt x$.
+# Next: [Lemma 17](lemma_17_reciprocal.ipynb). We now need sums of sigmoids that follow $1/x$ and $\sqrt x$.

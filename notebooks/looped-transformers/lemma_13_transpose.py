@@ -188,8 +188,8 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # *The input.* Column $(g,i)$, the $i$-th of group $g$, holds the code of $i$ and that of $g$, $L=\lceil\log_2d\rceil$
 # entries $\pm1$ each, $d$ rows of data and $d$ empty work rows. The data of $(1,i)$ are column $i$ of $A$, and those of
-# all other groups are 0. These are $2d+2L$ rows. Two codes of length $L$ that differ in $h$ entries have the score
-# $L-2h$. First let the softmax be a hard maximum, which shares equally where scores are equal.
+# all other groups are 0. These are $2d+2L$ rows. Two codes of length $L$ that differ in $h$ entries have score $L-2h$.
+# First let the softmax be a hard maximum, which shares equally where scores are equal.
 #
 # *Layer 1.* Keys and queries are the codes of $i$. The column sees the $d$ columns of its index alike; the value matrix
 # multiplies data by $d$ and adds them up in the work rows, which now hold column $i$ of $A$ in every group. The ReLU
@@ -205,7 +205,7 @@ def transpose_error(d, inverse_temperature=20.0):
 #
 # *Layer 3.* The sum over the columns of index $i$ once more: row $r$ of it comes from group $r$ alone and is $A_{ir}$.
 # So column $(g,i)$ has row $i$ of $A$ in its work rows, which is column $i$ of $A^\top$, and the ReLU layer moves it to
-# the data and clears the work rows. This is so in every group.
+# the data and clears the work rows. The same happens in every group.
 #
 # *The temperature.* Let $x=e^{-2\lambda}$. Beside a weight of 1 for each column of the right code every other column
 # weighs $x^h$, where $h\ge1$ of the compared entries differ. In layers 1 and 3 the columns of other indices weigh at
@@ -413,10 +413,10 @@ for number, (off, cold, summaries) in sums.items():
 # columns.
 #
 # The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of the
-# columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. Codes of one
-# bit differ by a score of 1, so $n$ other columns take weight $ne^{-\lambda}$, and the temperature has to grow with
-# $\log n$, as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two heads, one for each
-# operand, do the same.
+# columns of $a$, $b$ and the result. Its number of rows does not depend on the number of further columns. One-bit codes
+# differ in score by 1, so $n$ other columns take weight $ne^{-\lambda}$, and the temperature has to grow with $\log n$,
+# as in the paper. For matrices the block works column by column and has $O(d)$ rows. Two heads, one for each operand,
+# do the same.
 #
 # </details>
 #
@@ -444,4 +444,4 @@ for number, (off, cold, summaries) in sums.items():
 #
 #    </details>
 #
-# Next: [Lemma 14](lemma_14_product.ipynb), because sums and transposes are useful together with products.
+# Next: [Lemma 14](lemma_14_product.ipynb). Sums and transposes are most useful together with products.

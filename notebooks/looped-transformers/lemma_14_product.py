@@ -550,7 +550,7 @@ claim.verdict()
 # <!-- claim looped-transformers/remark-j-4 -->
 # <blockquote>
 #
-# **App. J.4 remark (Depth of ReLU networks against attention)** *Appendix J.4*
+# **Appendix J.4 (Depth of ReLU networks against attention)** *Appendix J.4*
 #
 # **The paper states.** It is easy to demonstrate a depth separation between attention-based networks and fully
 # connected networks. To compute simple functions like polynomials of $x$ (e.g., $x^2$), a ReLU network with a depth
@@ -576,7 +576,7 @@ claim.verdict()
 # number of pieces; units in a layer only add to it. Therefore a narrow network has to be deep, but a wide one does
 # not.
 #
-# <details><summary>Proof of App. J.4 remark (depth of ReLU nets against attention), at a fixed width</summary>
+# <details><summary>Proof of Appendix J.4, remark (depth of ReLU nets against attention), at a fixed width</summary>
 #
 # *A piece.* Let $\ell$ be linear and $|x^2-\ell(x)|\le\epsilon$ at both ends $p$, $q$ of an interval of length $h$ and
 # at its middle $r$. In $e(p)+e(q)-2e(r)$ with $e=x^2-\ell$ the linear part cancels, and $p^2+q^2-2r^2=\frac12h^2$.
@@ -707,7 +707,8 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - A softmax with small scores is nearly linear, so attention can multiply matrices in two layers with one head.
-# - The error is $\frac12cz^2$ from curvature, $e^{-C}/c$ from the other columns, and rounding divided by $c$.
+# - The error is $\frac12cz^2$ from the curvature, plus $e^{-C}/c$ from the other columns, plus the rounding error
+#   divided by $c$.
 # - With 53 bits the best $c$ is near $10^{-7}$, and every program with products meets this floor.
 #
 # ## Exercises
@@ -729,4 +730,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 2](theorem_2_fleq.ipynb), because products are one of the functions that a program may now call.
+# Next: [Theorem 2](theorem_2_fleq.ipynb). Products are one of the functions that a program may now call.

@@ -60,8 +60,8 @@ def grid(least, most):
 # ## A tiny example
 # We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has height $1/a$ at its start $a$ and
 # may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$, where $1/x$ has fallen from 2 to 1.6,
-# by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at 10
-# lasts until 60.
+# that is, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts
+# at 10 lasts until 60.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
@@ -198,7 +198,7 @@ show.table(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The paper derives it from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$, which is 1 on
+# - The paper derives it from Lemma 20, whose $m$ equal steps have error $\sqrt C/m$ on $[0,C]$, which is 1 on
 #   $[0,m^2]$. Sigmoids whose slopes form a geometric sequence achieve $O(1/m)$.
 #
 # </details>
@@ -228,7 +228,7 @@ show.table(
 # With $s=1/\epsilon a$ an interval takes $s$ to $s^2/(s+1)$. That lessens $s$ by $s/(s+1)$ and $\ln s$ by at least
 # $1/(s+1)$, and so $s+\ln s$ by at least 1: from $s=m/2.25$ down to 1 there are at most $m/2.25+\ln(m/2.25)$ intervals.
 # From there on $\epsilon a$ is doubled once and then at least squared in each; another $4+\log_2m$ lead to $e^m$. The
-# sum is at most $m$ from $m=20$ on, and below that the intervals can be counted. $\square$
+# sum is at most $m$ for $m\ge20$, and below that the intervals can be counted. $\square$
 #
 # </details>
 #
@@ -253,7 +253,7 @@ show.table(
 # $\frac2{K\sqrt{w_1}}$. Both are $\frac\epsilon4$ at most, for all $x\le C$, with $w_0=(K\epsilon/4C)^2$ and
 # $w_1=(8/K\epsilon)^2$.
 #
-# *The number.* What is left has the length $\log(w_1/w_0)=2\log(32\,C/K^2\epsilon^2)$, and with
+# *The number.* The remaining part has length $\log(w_1/w_0)=2\log(32\,C/K^2\epsilon^2)$, and with
 # $h=2\pi\alpha/\log(1+4M_\alpha\sqrt C/\epsilon)$ the step costs $\frac\epsilon2$ at most. That is
 # $O(\log^2(C/\epsilon))$ sigmoids for an error of $\epsilon$ on $[0,C]$. With $C=m^2$ and $\epsilon=1/m$ it is
 # $O(\log^2m)$, fewer than $m$ for large $m$; more than these only make $h$ smaller. At $x=0$ the sum is 0.
@@ -373,8 +373,8 @@ axis.legend()
 show.figure(
     fig,
     name="root-range",
-    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. The steps of Lemma 20 stay near 1; geometric slopes "
-    "stay below $1/m$ (dashed), and a transformer with $m$ heads has the same error.",
+    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. With the steps of Lemma 20 it stays near 1; with "
+    "geometric slopes it stays below $1/m$ (dashed), and a transformer with $m$ heads has the same error.",
     alt="Log-log plot: one curve is level near one; the other falls along a dashed line of slope minus one, below it, "
     "with three diamonds on it.",
 )
@@ -530,4 +530,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4](theorem_4_calculator.ipynb), because these sums complete the calculator.
+# Next: [Theorem 4](theorem_4_calculator.ipynb). These sums complete the calculator.

@@ -83,7 +83,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that each layer waits for the one before it. The next cycle begins in column 7, with the same weights.
+# Each layer waits for the one before it. The next cycle begins in column 7, with the same weights.
 #
 # ## The paper states
 # The input has $n$ columns, and $L=\lceil\log_2n\rceil$ bits are enough for the address of a column.
@@ -120,10 +120,10 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# We know the parts already: {doc}`section_b_1_encodings` gives each column a binary address, {doc}`lemma_2_adder` adds
-# in one layer, {doc}`lemma_3_4_read_write` copies a column to the scratchpad and back, and {doc}`section_b_3_branch`
-# computes the flag and the choice. Together they make nine layers. The tenth rounds, so that the small errors of the
-# softmax cannot add up.
+# We know the parts already: {doc}`Appendix B.1 <section_b_1_encodings>` gives each column a binary address, {doc}`Lemma
+# 2 <lemma_2_adder>` adds in one layer, {doc}`Lemmas 3 and 4 <lemma_3_4_read_write>` copy a column to the scratchpad and
+# back, and {doc}`Appendix B.3 <section_b_3_branch>` computes the flag and the choice. Together they make nine layers.
+# The tenth rounds, so that the small errors of the softmax cannot add up.
 #
 # The width is the hard part. The paper's proof stores integers bit by bit, in $N$ rows each, but the lemma allows
 # only $\log N$. We therefore store an integer as one real number in one row. Without carries, three layers execute
@@ -136,9 +136,9 @@ show.figure(
 #
 # *Its size.* There are three layers and $k\le7$ more: read the instruction and increase the counter; read both
 # operands, with a head for each, and subtract; write and take the flag; select the counter, clear, and round the
-# memory. The rows are $3L$ each for command and instruction, $L$ each for counter and codes, and one each for the
-# memory, two operands, the buffer of the write, the indicator and its opposite: $8L+6$, whatever $N$. With
-# $L=\lceil\log_2n\rceil$ that is $O(\log n+\log N)$.
+# memory. There are $3L$ rows each for the command and the instruction, $L$ each for the counter and the codes, and one
+# each for the memory, the two operands, the buffer of the write, the indicator and its opposite; together $8L+6$,
+# whatever $N$ is. With $L=\lceil\log_2n\rceil$ that is $O(\log n+\log N)$.
 #
 # *With a hard maximum.* A column without a pointer asks for the scratchpad's column, where command and memory are
 # empty, so look-ups change nothing there. The scratchpad's query is a pointer; the one column with this code answers,
@@ -177,19 +177,20 @@ show.figure(
 #
 # $$\lambda\ge1\quad\text{and}\quad2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
 #
-# and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells right within $\delta$ before
-# a cycle are so within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of cycles.)
+# and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells that are correct to within
+# $\delta$ before a cycle are correct to within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of
+# cycles.)
 #
-# *Bit by bit.* That the ten layers of Appendix G are right is shown layer by layer in {doc}`remark_depth_bounds`, and
-# at which temperature in {doc}`step_6_error_correction`. They have $8L$ rows for command, instruction, counter and
-# codes, $3N$ for the memory and two operands, $\max(3L,2N)$ for the buffer, which takes a whole instruction or two
-# operands, and the indicator. The units of the two reads have the ramps of Step 6, as the last layer has them; where
-# bits are exact they change nothing. Three things in the ten layers are not as printed. The write adds
-# $\sigma(v)-\sigma(-v)=v$, where $v$ is what the memory is to change by; with the printed sign it adds $|v|$. The
-# flag's $\sigma(1-N-\sum b)$ is 1 where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum
-# b\ge2-N$; with $1+N$ it is at least 1 whatever the bits are. And the constants of flip and adders are multiplied by
-# the indicator, which is 1 in the scratchpad and 0 elsewhere; otherwise they fill the operand rows of all columns, and
-# the write reads those of column $b$. $\blacksquare$
+# *Bit by bit.* That the ten layers of Appendix G are right is shown layer by layer on the page about {doc}`depth
+# <remark_depth_bounds>`, and at which temperature on the page about {doc}`Step 6 <step_6_error_correction>`. They have
+# $8L$ rows for command, instruction, counter and codes, $3N$ for the memory and two operands, $\max(3L,2N)$ for the
+# buffer, which takes a whole instruction or two operands, and the indicator. The units of the two reads, like those of
+# the last layer, have the ramps of Step 6; where bits are exact, the ramps change nothing. Three things in the ten
+# layers are not as printed. The write adds $\sigma(v)-\sigma(-v)=v$, where $v$ is what the memory is to change by; with
+# the printed sign it adds $|v|$. The flag's $\sigma(1-N-\sum b)$ is 1 where all $N$ bits are $-1$, and 0 where one or
+# more are $+1$, since then $\sum b\ge2-N$; with $1+N$ it is at least 1 whatever the bits are. And the constants of flip
+# and adders are multiplied by the indicator, which is 1 in the scratchpad and 0 elsewhere; otherwise they fill the
+# operand rows of all columns, and the write reads those of column $b$. $\blacksquare$
 #
 # </details>
 
@@ -584,13 +585,13 @@ claim.verdict()
 # *The rows.* A number is a vector of $N$ bits in the memory, and so it is in the two operands, which makes $3N$ rows
 # beside the $8L$ of command, instruction, counter and codes. The printed number leaves $2\log N+1$, which is less than
 # $3N$ for all $N$, since $\log_2N<N$. With a real number in a cell the machine above has $8L+6$ rows, and
-# $6\le2\log_2N+1$ if $N\ge2^{5/2}$, that is, from 6 on.
+# $6\le2\log_2N+1$ if $N\ge2^{5/2}$, that is, for $N\ge6$.
 #
 # *The memory and the counter.* Let the counter be at the last instruction, $(a,b,c)$ with cell $a$ holding 0, cell $b$
-# holding $-1$ and $c$ its own column, and take a cycle, as it is proved above for real rows and in
-# {doc}`remark_depth_bounds` bit by bit. The difference is $\mathrm{mem}[b]-\mathrm{mem}[a]=-1-0=-1$. It is written to
-# $b$, where $-1$ is already; no other cell is written to. As $-1\le0$ the flag is 1, and the counter is set to $c$,
-# where it is.
+# holding $-1$ and $c$ its own column, and take a cycle, as it is proved above for real rows, and bit by bit on the page
+# about {doc}`depth <remark_depth_bounds>`. The difference is $\mathrm{mem}[b]-\mathrm{mem}[a]=-1-0=-1$. It is written
+# to $b$, which already holds $-1$; no other cell is written to. As $-1\le0$ the flag is 1, and the counter is set to
+# $c$, where it already stands.
 #
 # *All other rows.* Codes, commands and indicator are never changed, and buffers are empty after the cycle. What remains
 # are the scratchpad's rows for the instruction and the operands. A read replaces what was there, and so after the cycle
@@ -601,9 +602,9 @@ claim.verdict()
 # changes.
 #
 # *To the last bit.* At a temperature at which the noise of a cycle stays below $\frac14$ the ramps of its last layer
-# leave exactly $-1$, 0 and 1 ({doc}`step_6_error_correction`), and the above holds of a soft maximum too, in exact
-# arithmetic, and so does the staircase of the real rows. In 53 bits it is checked below, bit by bit and entry by entry.
-# $\square$
+# leave exactly $-1$, 0 and 1 ({doc}`Step 6 <step_6_error_correction>`), and the above holds of a soft maximum too, in
+# exact arithmetic, and so does the staircase of the real rows. In 53 bits it is checked below, bit by bit and entry by
+# entry. $\square$
 #
 # </details>
 
@@ -666,4 +667,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Step 6](step_6_error_correction.ipynb), because the machine is exact only if its rounding step is sharp enough.
+# Next: [Step 6](step_6_error_correction.ipynb). The machine is exact only if its rounding step is sharp enough.

@@ -163,11 +163,11 @@ def data(count, source=source):
 # 18 instructions: 6 for an update, 3 and 3 for the pointers, 5 for the counters and the halt.
 #
 # *Without pointers.* A point's copy has the 6 instructions of an update. A copy must hold all that reads or changes
-# `temp`: the first line writes over what the next ones read. With counter, jump and halt there are $6n+3$, which from
-# $n=3$ on is within the $7n$ of the paper.
+# `temp`: the first line writes over what the next ones read. With counter, jump and halt there are $6n+3$, which for
+# $n\ge3$ is within the $7n$ of the paper.
 #
-# *The factor.* The term of $\frac1n\sum_i(x_i\cdot w-y_i)^2$ for one point has the gradient $\frac2n(x_i\cdot
-# w-y_i)x_i$: its descent with rate $\eta'$ is the above with $\eta=2\eta'/n$.
+# *The factor.* The term of $\frac1n\sum_i(x_i\cdot w-y_i)^2$ for one point has gradient $\frac2n(x_i\cdot w-y_i)x_i$:
+# its descent with rate $\eta'$ is the above with $\eta=2\eta'/n$.
 #
 # *As printed.* $f_{\mathrm{mul}}(x_i,t)=x_i^\top t$ is, with $t$ in the first entry, the first entry of $x_i$ times
 # $t$: only the first weight would ever move. Counters from $-n$ and $-T$ are above 0 only after $n+1$ updates and $T+1$
@@ -180,7 +180,7 @@ def data(count, source=source):
 # *Program.* The repaired program of Algorithm 13 makes the $Tn_d$ updates in order, with pointers or with copies. Its
 # number of instructions executed is fixed by $T$ and $n_d$.
 #
-# *Machine.* The machine of Theorem 2 executes one instruction a pass, and moves of pointers among them
+# *Machine.* The machine of Theorem 2 executes one instruction per pass, and moves of pointers are among them
 # ({doc}`pointer_blocks`). It has 9 layers and those of its deepest block, the transpose with 3; its blocks share one
 # head. Memory and program have $O(|\mathcal D|+d)$ columns with pointers, and $O(d\,|\mathcal D|)$ with copies, each
 # point in $d$ columns. The logarithm of either is $O(\log|\mathcal D|+\log d)$, so that the $O(Md+\log n)$ rows with a
@@ -199,7 +199,7 @@ def data(count, source=source):
 #
 # but for what the temperature leaves in reading, writing, sums and transposes. By Lemma 14 an entry $z$ of a product is
 # off by at most $cz^2/2+O(e^{-C}/c)$, and by terms smaller than these. So as the temperature and $C$ grow and $c$ falls
-# so that $e^{-C}/c$ goes to 0, the errors of an update vanish, if $\delta$ does. At the start $\delta$ is 0; the
+# so that $e^{-C}/c$ goes to 0, the errors of an update vanish if $\delta$ does so. At the start $\delta$ is 0; the
 # updates are $Tn_d$, a fixed number: one after another their $\delta$ go to 0, and with them the error of the whole
 # run. $\square$
 #
@@ -396,4 +396,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Other losses](remark_losses.ipynb), because the square loss is only the simplest one.
+# Next: [Other losses](remark_losses.ipynb). The square loss is only the simplest one.

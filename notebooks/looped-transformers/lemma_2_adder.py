@@ -187,8 +187,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the curve of the formula goes through every dot. The curve also has ramps between integers, and some
-# dots are at the very end of a ramp. There, the slightest shift of $s$ to one side changes the result.
+# The curve of the formula goes through every dot. The curve also has ramps between integers, and some dots are at the
+# very end of a ramp. There, the slightest shift of $s$ to one side changes the result.
 #
 # Next we build the layer. Bits enter and leave as $-1$ and $1$. We also build a second layer without the last two units
 # of each bit, which form the window that begins at $3h$.

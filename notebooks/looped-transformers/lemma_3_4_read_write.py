@@ -60,8 +60,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the exchange is symmetric. In a read, only the scratchpad keeps its result. In a write, only the target
-# does.
+# The exchange is symmetric. In a read, only the scratchpad keeps its result. In a write, only the target does.
 #
 # ## The paper states
 # <!-- claim looped-transformers/lemma-3 -->
@@ -452,4 +451,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 1](lemma_1_subleq.ipynb), because reading, adding and writing are most of a SUBLEQ computer.
+# Next: [Lemma 1](lemma_1_subleq.ipynb). Reading, adding and writing are most of a SUBLEQ computer.

@@ -58,7 +58,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the number of right digits doubles once the residual is small.
+# The number of right digits doubles once the residual is small.
 #
 # ## The paper states
 # <!-- claim looped-transformers/algorithm-3 -->
@@ -191,7 +191,7 @@ show.figure(
 #
 # Here $e_k$ is what the step's two products add. If $E$ and $E'$ are their errors, it is $\|E'-(X_k+\delta_k)E\|$. A
 # product whose entries are at most $m$ has an error of at most $d\,(cm^2/2+\rho/c)$, with $m\le1+\|A\|\|\delta_k\|$ for
-# $E$; for $E'$, $m$ is $\|X_{k+1}\|$ and what this is off by. Sums and transposes add what the temperature leaves.
+# $E$; for $E'$, $m$ is $\|X_{k+1}\|$ plus its error. Sums and transposes add what the temperature leaves.
 #
 # *All steps.* $T$ is fixed, and $\delta_0$ is the error of one product. In exact arithmetic $\rho/c$ stands for
 # $O(e^{-C}/c)$ (Lemma 14). So as the temperature and $C$ grow and $c$ falls such that $e^{-C}/c$ goes to 0, $\delta_0$
@@ -434,7 +434,7 @@ claim.verdict()
 # - Each step squares the residual, so a few products invert a matrix.
 # - The first guess must be $\epsilon A^\top$.
 # - The error is at most that of the products times the square of the condition number, and the constant $c$ controls
-#   it.
+#   this error.
 #
 # ## Exercises
 #
@@ -453,5 +453,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 8](lemma_8_power_iteration.ipynb), because the same iteration computes the root that power iteration
-# needs.
+# Next: [Lemma 8](lemma_8_power_iteration.ipynb). The same iteration computes the root that power iteration needs.

@@ -121,7 +121,7 @@ show.figure(
 #
 # **What changed.** If $A$ is not normalised, or the start consists of ones, $S$ can leave the range of Algorithm 11.
 # For example, from ones, $A=11^\top/d$, whose norm is 1, has $S=d$. In addition, $T$ rounds of the second loop can be
-# too few at any $T$. For large $T$ they never suffice if $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
+# too few at any $T$. For large $T$ they never suffice if $A$ is diagonalisable and $|\lambda_1|\le\frac23\|A\|$.
 #
 # <details><summary>Slips (3)</summary>
 #
@@ -146,8 +146,8 @@ show.figure(
 #
 # **What is true.** For every $T$, every $\epsilon\le\frac12$ and every $A$ with $\lambda_1\ne0$ there is a looped
 # transformer of 12 layers, with one head in each and $O(d)$ rows, that ends within $\epsilon$ of Algorithm 4's
-# $b_T/\|b_T\|$, if the start has a part along the top eigenvector. Its input is $A/\|A\|$ and the start $b_0=1/\sqrt d$
-# in each entry, and its second loop has $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
+# $b_T/\|b_T\|$, if the start has a component along the top eigenvector. Its input is $A/\|A\|$ and the start
+# $b_0=1/\sqrt d$ in each entry, and its second loop has $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
 # b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first
 # term is 0 for symmetric $A$) and $w\cdot b_0\ne0$. The error is driven to 0 by the temperature together with the
 # constants $c$ and $C$ of the product block. It is the error of the products, magnified about $S^{-3/2}$ times in the
@@ -155,7 +155,7 @@ show.figure(
 #
 # **What changed.** The temperature alone cannot do it. With fixed weights and a fixed number of passes, the output
 # tends to $b_T/\|b_T\|$ as $\lambda$ grows only for a null set of matrices $A$ ($d\ge2$), also if $A/\|A\|$ is given.
-# The start also needs a part along the top eigenvector, which a start of ones need not have.
+# The start also needs a component along the top eigenvector, which a start of ones need not have.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -169,7 +169,8 @@ show.figure(
 #
 # ## Why it is true
 # In each step, the part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ relative to the first.
-# The start needs a part along the first. For a matrix that is not symmetric, the *left* eigenvector measures this part.
+# The start needs a component along the first. For a matrix that is not symmetric, the *left* eigenvector measures this
+# part.
 #
 # The inverse of the norm is $1/\sqrt S$ with $S=\|b\|^2$. Newton's iteration $x\leftarrow x(3-Sx^2)/2$ finds it with
 # products and differences. From $x=1$ it needs $S<3$, so the program receives $A/\|A\|$ and a start of length 1. For
@@ -270,7 +271,7 @@ show.figure(
 # serves all $T$. As soon as $T$ is at least this count, $T$ rounds are enough for both loops; before, they need not be.
 #
 # *$T$ rounds.* If $\varrho>\frac23$, the first term is less than $T$ by a multiple of $T$, and for large $T$ $T$ rounds
-# are enough. For diagonalizable $A$, $\|b_T\|\le\gamma\varrho^T$ for some $\gamma$. If $\varrho\le\frac23$, then $\sqrt
+# are enough. For diagonalisable $A$, $\|b_T\|\le\gamma\varrho^T$ for some $\gamma$. If $\varrho\le\frac23$, then $\sqrt
 # S\le\gamma(\frac23)^T$. A round multiplies $u$ by at most $\frac32$, so that $u_{T-i}\le\gamma(\frac23)^i$. Choose $i$
 # so that this is at most $\frac12$. For all large $T$ the last $i$ rounds then end with $u_T\le g^i(\frac12)\lt1$,
 # where $g(u)=u(3-u^2)/2$ is applied $i$ times: the length of $b_Tx_T$, which is $u_T$, stays away from 1.
@@ -289,7 +290,7 @@ show.figure(
 # direction of the ones. A scaling of the matrix or the start is one of $b_T$, which Algorithm 4's vector does not see;
 # and $S\le1$ keeps the second loop within its range, where a matrix of larger norm would leave it. The second loop has
 # $N$ rounds, so many that with exact products the result is within $\epsilon/2$ of Algorithm 4's vector: by the proof
-# of Algorithm 12 that is so for the $N$ above, if $w\cdot b_0\ne0$. $N$ stands in memory, as $T$ does, and no weight
+# of Algorithm 12 this holds for the $N$ above, if $w\cdot b_0\ne0$. $N$ stands in memory, as $T$ does, and no weight
 # depends on it. The number of instructions is fixed. The machine of Theorem 2 executes one a pass, with 9 layers and
 # those of its deepest block, the transpose with 3; its blocks share one head. Memory and program have $O(d)$ columns,
 # so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks are $O(d)$. The flags are whole numbers that are
@@ -593,9 +594,9 @@ show.figure(
 # On the left we see the memory differ from the exact program by the error of the products. On the right, the error
 # grows as $S$ falls and stays below the bound of each matrix.
 #
-# The machine must fail if the start has almost no part along the top eigenvector: then $S$ is smaller than the error
-# of the products. It also fails with a large $c$, and with weights built for another temperature, because no fixed
-# weights make products exact ([What temperature alone can do](temperature_alone.ipynb)).
+# The machine must fail if the start has almost no component along the top eigenvector: then $S$ is smaller than the
+# error of the products. It also fails with a large $c$, and with weights built for another temperature, because no
+# fixed weights make products exact ([What temperature alone can do](temperature_alone.ipynb)).
 
 # %%
 tilted = torch.cat([start[:, None], torch.randn(d, d - 1, generator=source, dtype=torch.float64)], dim=1)
@@ -742,7 +743,7 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# A start of ones may have no part along the eigenvector. The matrix has to be divided by its norm, the second loop
+# A start of ones may have no component along the eigenvector. The matrix has to be divided by its norm, the second loop
 # needs its own number of rounds, and two lines of the program are wrong. A higher temperature alone does not make the
 # error small.
 #

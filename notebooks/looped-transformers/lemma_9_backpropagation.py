@@ -160,7 +160,7 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - The proof is the program of Algorithms 15 and 16, which need a repair. The page has a corrected program.
-# - The number of points is $n_d$ in one place and $|\mathcal D|$ in the other.
+# - The number of points is $n_d$ in one place and $|\mathcal D|$ in another.
 #
 # </details>
 #
@@ -221,12 +221,12 @@ show.figure(
 #
 # <details><summary>Proof of Algorithm 16, as corrected</summary>
 #
-# Write $n=n_d$. At line 1, before the $i$-th call of epoch $e$ (both counted from 1), the counters are $-n+i$ and
-# $-T+e$, the pointers stand at $x_i$ and $y_i$, and the network is that after $(e-1)n+i-1$ updates. It holds at the
-# start. The call makes one update (Algorithm 15), the pointers move on by a cell, the inner counter becomes $-n+i+1$.
-# For $i\lt n$ this is at most 0: the next call is the $(i+1)$-th. For $i=n$ it is 1, the counter gets $-n+1$ again, the
-# pointers are set back, and the outer counter becomes $-T+e+1$, which is at most 0 for $e\lt T$ only. So there are $Tn$
-# updates, in order, and then the program halts.
+# Write $n=n_d$. At line 1, before call $i$ of epoch $e$ (both counted from 1), the counters are $-n+i$ and $-T+e$, the
+# pointers stand at $x_i$ and $y_i$, and the network is that after $(e-1)n+i-1$ updates. It holds at the start. The call
+# makes one update (Algorithm 15), the pointers move on by a cell, the inner counter becomes $-n+i+1$. For $i\lt n$ this
+# is at most 0: the next call is call $i+1$. For $i=n$ it is 1, the counter gets $-n+1$ again, the pointers are set
+# back, and the outer counter becomes $-T+e+1$, which is at most 0 for $e\lt T$ only. So there are $Tn$ updates, in
+# order, and then the program halts.
 #
 # *As printed.* Counters from $-n$ and $-T$ are above 0 only after $n+1$ calls and $T+1$ epochs: $(n+1)(T+1)$ updates,
 # one of each epoch with what lies behind the data. Line 9 puts the address of the first point into instruction 3, which
@@ -248,10 +248,10 @@ show.figure(
 # parameter changed. This is one update of Algorithm 5. There is a copy for each point, and the counter of epochs runs
 # from $-T+1$ and leads back while it is at most 0: $T$ epochs.
 #
-# *Machine.* The machine of Theorem 2 executes one instruction a pass, moves of pointers among them. It has 9 layers and
-# those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d)$ columns
-# with pointers, and $O(d\,|\mathcal D|)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks
-# are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
+# *Machine.* The machine of Theorem 2 executes one instruction per pass, and moves of pointers are among them. It has 9
+# layers and those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d)$
+# columns with pointers, and $O(d\,|\mathcal D|)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$
+# of blocks are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
 #
 # *Error.* An instruction makes of memory a continuous function of it, since sums, transposes, products and sigmoids are
 # continuous. The machine, with its gates above the data, makes it with an error that, on any bounded set of memories,
@@ -597,5 +597,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [One frozen transformer](abstract_one_frozen_computer.ipynb), because the same weights can run this program and
-# all others.
+# Next: [One frozen transformer](abstract_one_frozen_computer.ipynb). The same weights can run this program and all
+# others.

@@ -122,7 +122,7 @@ show.figure(
 
 
 # %% [markdown]
-# We see that nearly all weights are zero. The others form short diagonals and staircases.
+# Nearly all weights are zero. The others form short diagonals and staircases.
 #
 # ### A program without torch
 # The following is all the code that we need to run a program. We write a number in bits, the lowest first, with $-1$ in
@@ -269,8 +269,8 @@ show.table(["what is too much", "what is said"], said.items())
 
 # %% [markdown]
 # ## How we checked
-# We compare the file with torch, and torch with the interpreter. For matrices, the second comparison is in
-# {doc}`theorem_2_fleq`.
+# We compare the file with torch, and torch with the interpreter. For matrices, the second comparison is on the page
+# about {doc}`Theorem 2 <theorem_2_fleq>`.
 
 # %%
 claim = Claim("looped-transformers/remark-programmable")
@@ -289,8 +289,8 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - *Bounds.* They are $10^{-12}$ for bits, $10^{-11}$ for matrices with a gate of 1000, and $10^{-5}$ for products,
-#   as for memory in {doc}`theorem_2_fleq`. At first the second bound was $10^{-12}$, and eight cycles in a row were
-#   off by twice that. Now each cycle begins in torch's state.
+#   as for memory on the page about {doc}`Theorem 2 <theorem_2_fleq>`. At first the second bound was $10^{-12}$, and
+#   eight cycles in a row were off by twice that. Now each cycle begins in torch's state.
 # - *Large entries.* We follow programs on matrices until an entry exceeds 4.
 # - *The control.* Doubling a weight would change nothing, because the rounding at the end of a cycle maps 3 and 1 to
 #   the same value.

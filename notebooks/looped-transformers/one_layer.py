@@ -37,8 +37,8 @@ from bookpress.claims import schematic
 # with the opposite sign), itself with the 2, and the column that says what comes next. Multiplied by three, the sum of
 # the first two is $2-3=-1$.
 #
-# There are in fact four scratchpads, for a first or a second operand, without or after a jump. They hold the same
-# result, but those for first operands hold it with the opposite sign.
+# There are in fact four scratchpads: for a first or a second operand, each with or without a preceding jump. All four
+# hold the same result, but those for first operands hold it with the opposite sign.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -169,7 +169,7 @@ show.figure(
 # least $h$: for $-h\le s_k\le0$ and for $h\le s_k<2h$. Both are sums of three steps $[s_k\ge e]$, each of them
 # $\mathrm{relu}(2(s_k-e)+\frac32)-\mathrm{relu}(2(s_k-e)+\frac12)$, which is right where $s_k$ is within $\frac14$ of
 # an integer. So the pending result is $b-a$ in all four scratchpads, times the $\sigma$ of each, and $\varphi=1$ where
-# it is at most 0.
+# this result is at most 0.
 #
 # The new state has the record of the instruction just executed as its command, and so its $b$ as $w$; what was pending
 # is in its cell. It is a state of the same form. $\square$
@@ -252,9 +252,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The first four rows are the scratchpads: we see that each looks at three columns. Most other columns look at
-# themselves. In each role, one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it
-# is being written.
+# The first four rows are the scratchpads: each looks at three columns. Most other columns look at themselves. In each
+# role, one column, that of $y$, looks at itself and at a scratchpad with weight one half each: it is being written.
 #
 # ## How we checked
 # We run random programs, and programs that test the limits: extreme integers, jumps to themselves, reserved cells
@@ -409,4 +408,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 14](lemma_14_product.ipynb), because larger instructions multiply, and a product needs another idea.
+# Next: [Lemma 14](lemma_14_product.ipynb). Larger instructions multiply, and a product needs another idea.

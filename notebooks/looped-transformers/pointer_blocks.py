@@ -82,7 +82,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The FLEQ machine needs no additional layer or head for this. It must move all rows of the
-# addresses. Within Theorem 2, whose steps move $d$ rows, the addresses may take at most $d$ rows.
+# addresses. Under Theorem 2, whose steps move $d$ rows, the addresses may take at most $d$ rows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -396,5 +396,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 9](lemma_9_backpropagation.ipynb), because training a network is the longest program that moves its
-# pointers.
+# Next: [Lemma 9](lemma_9_backpropagation.ipynb). Training a network is the longest program that moves its pointers.

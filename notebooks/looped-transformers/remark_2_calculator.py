@@ -273,5 +273,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 11 inside FLEQ](remark_function_choice.ipynb), because sums of sigmoids can also be chosen by the
-# program.
+# Next: [Lemma 11 inside FLEQ](remark_function_choice.ipynb). Sums of sigmoids can also be chosen by the program.

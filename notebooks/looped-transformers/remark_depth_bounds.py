@@ -95,12 +95,13 @@ from bookpress import Claim, show
 #
 # <details><summary>Proof that ten, six and four layers are right: the state after each layer</summary>
 #
-# With a hard maximum, that is; how high a temperature does for a soft one is proved in {doc}`step_6_error_correction`.
-# Column 0 is the scratchpad. Before a cycle it holds the code of an instruction's column in its counter, 1 in its
-# indicator and nothing in the rows of command, memory and encoding. The column of a cell holds its number in two's
-# complement and its own code, the column of an instruction three pointers and its own code, and neither holds anything
-# else. A cycle has to take such a state to the next one. Outside the scratchpad gates are closed, and constants are
-# multiplied by the indicator, which is 0: there nothing but the memory of one column ever changes.
+# With a hard maximum, that is; how high a temperature does for a soft one is proved on the page about {doc}`Step 6
+# <step_6_error_correction>`. Column 0 is the scratchpad. Before a cycle it holds the code of an instruction's column in
+# its counter, 1 in its indicator and nothing in the rows of command, memory and encoding. The column of a cell holds
+# its number in two's complement and its own code, the column of an instruction three pointers and its own code, and
+# neither holds anything else. A cycle has to take such a state to the next one. Outside the scratchpad gates are
+# closed, and constants are multiplied by the indicator, which is 0: there nothing but the memory of one column ever
+# changes.
 #
 # *Ten layers.* Scores of codes are largest for equal ones, so in a read or write the scratchpad and the column that it
 # points to see each other and themselves, and all other columns see themselves. After layer

@@ -227,4 +227,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 23](lemma_23_sgd.ipynb), because gradient descent needs the derivative of a loss.
+# Next: [Lemma 23](lemma_23_sgd.ipynb). Gradient descent needs the derivative of a loss.

@@ -60,7 +60,7 @@ w = torch.zeros(d, dtype=torch.float64)
 # <!-- claim looped-transformers/remark-losses -->
 # <blockquote>
 #
-# **App. O (Other losses)** *Appendix O*
+# **Appendix O (Other losses)** *Appendix O*
 #
 # **The paper states.** We can also implement arbitrary loss functions $f$ with updates of the form
 # $w_{t+1}=w_t-\eta\sum_{i=1}^{|\mathcal D|}f'(w^\top x_i-y_i)x_i$, as long as $f'$ can be well approximated using a
@@ -115,7 +115,7 @@ w = torch.zeros(d, dtype=torch.float64)
 # one by products alone, if its argument is below 3. The program therefore divides $1+r^2$ by a constant $K^2$ first,
 # and by $K$ at the end.
 #
-# <details><summary>Proof of App. O: arbitrary losses, the bound</summary>
+# <details><summary>Proof of Appendix O: arbitrary losses, the bound</summary>
 #
 # *One step.* Let $w$ and $w'$ be two weights and $r$, $r'$ their residuals at a point $x$. As $f$ is convex with
 # $f''\le L$, $f'(r)-f'(r')=k(r-r')$ with some $0\le k\le L$. So a step turns the difference $w-w'$ into $(I-\eta
@@ -357,4 +357,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 9](lemma_9_backpropagation.ipynb), because a network with a hidden layer needs more than one derivative.
+# Next: [Lemma 9](lemma_9_backpropagation.ipynb). A network with a hidden layer needs more than one derivative.

@@ -110,11 +110,11 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # $\sum_{i=1}^{N-1}2^{i-1}\frac{b_i+1}2$. If $b_N=-1$, then the integer is considered negative with the value
 # $-2^{N-1}+\sum_{i=1}^{N-1}2^{i-1}\frac{b_i+1}2$.
 #
-# **What is true.** The number is negative if $b_N=+1$ and non-negative otherwise, as Appendix F.3 states. The two
-# values above are exchanged.
+# **What is true.** The number is negative if $b_N=+1$ and non-negative otherwise, as Appendix F.3 states. The paper's
+# list exchanges the two values.
 #
-# **What changed.** The list above exchanges the two signs of $b_N$. Equation (4) and the subtraction of Appendix G need
-# the convention of Appendix F.3; with the list, flipping all bits of $\text{mem}[a]$, adding 1 and adding
+# **What changed.** The paper's list exchanges the two signs of $b_N$. Equation (4) and the subtraction of Appendix G
+# need the convention of Appendix F.3; with the list, flipping all bits of $\text{mem}[a]$, adding 1 and adding
 # $\text{mem}[b]$ gives $\text{mem}[b]-\text{mem}[a]-2^{N-1}$ modulo $2^N$.
 #
 # </blockquote>
@@ -123,7 +123,7 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # <!-- claim looped-transformers/appendix-l-read-write -->
 # <blockquote>
 #
-# **App. L bound on read and write error (What a copy loses)** *Appendix L*
+# **Appendix L (What a copy loses)** *Appendix L*
 #
 # **The paper states.** We assume that each element of the input matrix $X\in\mathbb R^{d\times n}$ has values bounded
 # by some constant $G$. Each time a copy is implemented, we create a permutation matrix $P^*$. For the matrix $P$ after

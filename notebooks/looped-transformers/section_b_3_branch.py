@@ -316,8 +316,8 @@ claim.verdict()
 # 1. *By hand.* Compute the flag of $-8$ and of 0 in four bits, with $1-N$ and with $1+N$.
 #    <details><summary>Solution</summary>
 #
-#    The bits of $-8$ are $+---$, with sum $-2$: the flag is $1+\sigma(-1)=1$. The bits of 0 have the sum $-4$: the flag
-#    is $0+\sigma(1)=1$. With $1+N=5$ we get $1+7=8$ and $0+9=9$.
+#    The bits of $-8$ are $+---$, with sum $-2$: the flag is $1+\sigma(-1)=1$. The bits of 0 sum to $-4$: the flag is
+#    $0+\sigma(1)=1$. With $1+N=5$ we get $1+7=8$ and $0+9=9$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `lengths = [3, 12]`. With $1+N$, for how many of the 8 numbers, and of the 4096, is the
@@ -329,4 +329,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 1](lemma_1_subleq.ipynb), because reading, adding and branching are all that a SUBLEQ computer needs.
+# Next: [Lemma 1](lemma_1_subleq.ipynb). Reading, adding and branching are all that a SUBLEQ computer needs.

@@ -81,7 +81,7 @@ show.figure(
 # <!-- claim looped-transformers/error-correction-step -->
 # <blockquote>
 #
-# **App. G Step 6 (Rounding the state)** *Appendix G, Step 6*
+# **Appendix G (Rounding the state)** *Appendix G, Step 6*
 #
 # **The paper states.** All the elements of $X$ can only be one of $\{-1,0,1\}$, with some additive error from reads and
 # writes. Assume that the temperature is set high enough that the error is $\epsilon<0.5$. Then a noisy bit $b$ can be
@@ -157,8 +157,8 @@ show.figure(
 # lose $2h(1-2\eta)$ in score; their weights are together at most $1.01Lx$, and cost at most $2.1Lx$. Since $\lambda
 # L\ge8$, the operands are right within $\delta=\frac52\lambda L^2x$.
 #
-# *Layers 3 to 5.* The flip doubles noise. By Lemma 2's law bit $i$ of a sum is wrong by at most twice what $s$ is. So
-# bit $i$ of $-\mathrm{mem}[a]$ is wrong by $2(2^i-1)\delta$ at most, and bit $i$ of the difference by $\sum_{k\le
+# *Layers 3 to 5.* The flip doubles noise. By Lemma 2's law bit $i$ of a sum is wrong by at most twice the error of $s$.
+# So bit $i$ of $-\mathrm{mem}[a]$ is wrong by $2(2^i-1)\delta$ at most, and bit $i$ of the difference by $\sum_{k\le
 # i}2^{k-1}\big(2(2^k-1)+1\big)\delta\le\frac43\,4^i\delta$.
 #
 # *Layer 6.* Column $b$ sees the scratchpad and itself, at scores that differ by at most $2\eta L$. What it takes over
@@ -654,8 +654,8 @@ claim.verdict()
 # therefore search from above. In float64 one term $e^{-2\lambda}$ next to 1 is rounded away from $\lambda=18.4$ on,
 # and $L$ of them from about $\frac12(53\ln2+\ln L)$ on, which is 19.5 at 1024 columns. From there every length is
 # exact. The programs run on the fast runner, which adds the weights of a look-up in a different order from the
-# layers, so near this limit the two temperatures can differ by a few tenths. In float32 this happens near 8, but from
-# $N=24$ on the sums of the adder do not fit into 24 bits, and no temperature helps.
+# layers, so near this limit the two temperatures can differ by a few tenths. In float32 this happens near 8, but with
+# $N\ge24$ the sums of the adder do not fit into 24 bits, and no temperature helps.
 #
 # The solver assumes that the codes of all other columns differ in a single bit. Its bounds are therefore coarser than
 # those of the proof. With the ramps at the reads it finds the machine exact at $\lambda=4$, and it needs 12 for the
@@ -695,4 +695,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [One layer](one_layer.ipynb), because the layer that rounds can do everything else as well.
+# Next: [One layer](one_layer.ipynb). The layer that rounds can do everything else as well.

@@ -90,7 +90,7 @@ show.figure(
 #
 # Hence, if a real-analytic function is affine on no open set, the inputs at which the outputs tend to it are a null
 # set. Such functions are $ab$ and $A^\top B$; Newton's $X_1$ and $A^{-1}$; for the power $A^T$, the vector $A^T\mathbf
-# 1$ from $T=2$ on; and $A^T\mathbf 1/\|A^T\mathbf 1\|$ for $T\ge1$ and $d\ge2$, also if $A/\|A\|$ is given. For $X_1$
+# 1$ for $T\ge2$; and $A^T\mathbf 1/\|A^T\mathbf 1\|$ for $T\ge1$ and $d\ge2$, also if $A/\|A\|$ is given. For $X_1$
 # this is so with a fixed $\epsilon$, with one that is given, and with $\epsilon=1/\|A\|^2$. Except for the last, it
 # remains so if only some heads become sharper and the others keep their $\lambda$.
 #
@@ -113,7 +113,7 @@ show.figure(
 # <!-- claim looped-transformers/appendix-m-extra-error -->
 # <blockquote>
 #
-# **App. M (Which errors the temperature removes)** *Appendix M*
+# **Appendix M (Which errors the temperature removes)** *Appendix M*
 #
 # **The paper states.** Note that in addition as well as the rest of the operations in this proof, softmax leads to an
 # extra error, which can be driven arbitrarily close to 0 by increasing its temperature.
@@ -135,8 +135,8 @@ show.figure(
 # Follow the limit through the layers. Near almost every input the entries are affine in the data, so the scores are
 # polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a set of
 # measure zero. Away from these sets a sharper softmax has a clear winner, or winners that remain tied. Its weights
-# therefore tend to constants, which keep entries affine, as does a ReLU away from its kink. The errors of a layer are
-# exponentially small in $\lambda$, and they remain so when the next layer multiplies them by $\lambda$.
+# therefore tend to constants; these leave the entries affine, as a ReLU does away from its kink. The errors of a layer
+# are exponentially small in $\lambda$, and they remain so when the next layer multiplies them by $\lambda$.
 #
 # A product is nowhere affine, so the limit differs from it almost everywhere.
 #
@@ -217,7 +217,7 @@ show.figure(
 #
 # </details>
 #
-# <details><summary>Proof of App. M, after Lemma 15: the error of the softmax</summary>
+# <details><summary>Proof of Appendix M, after Lemma 15: the error of the softmax</summary>
 #
 # *Reads and transfers.* All operations read operands and move results by heads in which, for each query column, the
 # scores of the columns that are meant are equal, and exceed all others by at least a gap $\gamma>0$ that does not
@@ -349,7 +349,8 @@ show.table(
 )
 
 # %% [markdown]
-# No error falls at less than 0.9 times the rate of the gap, and nearby inputs give the same affine function.
+# Every error falls at no less than 0.9 times the rate given by the gap, and nearby inputs give the same affine
+# function.
 #
 # ### The blocks of the paper
 # Next we take function blocks with the weights built for $\lambda=40$. We compute the limit at random operands, and its
@@ -477,8 +478,8 @@ claim.verdict()
 # We measure the rate of the error between $\lambda=12$ and 20 over the gap, if the error there is above $10^{-13}$.
 # Where scores are tied, the error of the next layer has an additional factor $\lambda$. Two such factors lower the
 # measured rate by $2\ln(20/12)/8\approx0.13$, so the threshold is 0.8. The limit is computed in floating point, with
-# the coefficients of each score as a polynomial; an input on a boundary is refused, but none of the random inputs
-# was.
+# the coefficients of each score as a polynomial; an input on a boundary would be refused, but none of the random inputs
+# lay on one.
 #
 # That no transformer does better than the blocks tried here is the theorem, and not a measurement.
 #
@@ -522,5 +523,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [One transformer for all programs](abstract_one_frozen_computer.ipynb), because fixed weights can still run
-# every program of the paper.
+# Next: [One transformer for all programs](abstract_one_frozen_computer.ipynb). Fixed weights can still run every
+# program of the paper.

@@ -73,7 +73,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that all blocks are present in every pass. The instruction only decides which of them receives the operands.
+# All blocks are present in every pass. The instruction only decides which of them receives the operands.
 #
 # ## The paper states
 # The instruction FLEQ$(a,b,c,m,\mathit{flag},p,d_h,d_w)$ computes $\text{mem}[c]=f_m(\text{mem}[a],\text{mem}[b])$ and
@@ -260,7 +260,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that without products only rounding remains. A product adds about $10^{-7}$.
+# Without products only rounding remains. A product adds about $10^{-7}$.
 #
 # ### Random programs
 # Next we give one machine with five blocks random programs: any function, operands and width, and jumps to any
@@ -365,8 +365,8 @@ claim.verdict()
 # meant.
 #
 # The runner skips work that cannot change the result, and adds in a different order. We judge the number of rows by its
-# growth: the same number for each further bit of an address, and at most double when $d$ doubles. The error of a
-# product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4. Without products the error has the
+# growth: each further bit of an address must add the same number, and doubling $d$ must at most double it. The error of
+# a product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4. Without products the error is of
 # order $\lambda e^{-2\lambda}$, because wrong pointers shift scores that tie. The factor $\lambda$ lowers the rate
 # between 10 and 15 by $\ln(1.5)/5\approx0.08$, to 1.92. The threshold is 1.8.
 #
@@ -582,7 +582,7 @@ claim.verdict()
 # <!-- claim looped-transformers/remark-full-attention -->
 # <blockquote>
 #
-# **App. C.2 (Only the scratchpad needs full attention)** *Appendix C.2*
+# **Appendix C.2 (Only the scratchpad needs full attention)** *Appendix C.2*
 #
 # **The paper states.** In our specific construction, only the columns within the scratchpad require global attention.
 # By focusing only on these columns, we can reduce the computational complexity of the attention mechanism from
@@ -672,5 +672,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [What temperature alone can do](temperature_alone.ipynb), because a higher temperature does not improve the
-# product block.
+# Next: [What temperature alone can do](temperature_alone.ipynb). A higher temperature does not improve the product
+# block.

@@ -206,7 +206,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* How many times more sigmoids do we need for a tenth of the error, if it falls like $m^{-1/2}$?
+# 1. *By hand.* How many times as many sigmoids do we need for a tenth of the error, if it falls like $m^{-1/2}$?
 #    <details><summary>Solution</summary>
 #
 #    A hundred times as many.
@@ -219,4 +219,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 17](lemma_17_reciprocal.ipynb), because for $1/x$ and $\sqrt x$ we can do better than this general rate.
+# Next: [Lemma 17](lemma_17_reciprocal.ipynb). For $1/x$ and $\sqrt x$ we can do better than this general rate.

@@ -62,7 +62,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that an error of the fourth instruction passes through a root and a percentage.
+# An error of the fourth instruction passes through a root and a percentage.
 #
 # ## The paper states
 # <!-- claim looped-transformers/theorem-4 -->
@@ -327,7 +327,7 @@ claim.verdict()
 # <!-- claim looped-transformers/remark-division -->
 # <blockquote>
 #
-# **App. M (Division)** *Appendix M*
+# **Appendix M (Division)** *Appendix M*
 #
 # **The paper states.** Note that using Corollary 6 (multiplication) and Corollary 8 (inversion), the operation of
 # division can be implemented as well.
@@ -382,4 +382,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Remark 2](remark_2_calculator.ipynb), because a column can take the place of a head for each sigmoid.
+# Next: [Remark 2](remark_2_calculator.ipynb). A column can take the place of a head for each sigmoid.

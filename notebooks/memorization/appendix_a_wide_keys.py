@@ -99,8 +99,8 @@ axis.legend()
 show.figure(
     fig,
     name="widths",
-    caption=f"Memorised fraction after trainings of different lengths, H = {heads}, n = {context}, d = {width}, T = "
-    f"{examples_count}: means over {seeds} seeds with 99 % intervals.",
+    caption=f"Memorised fraction after training runs of different length, H = {heads}, n = {context}, d = {width}, T "
+    f"= {examples_count}: means over {seeds} seeds with 99 % intervals.",
     alt="Four rising curves against the steps on a logarithmic axis. They are apart in the middle, where the widest "
     "keys are highest. They come together at the right end, where the widest keys are no longer on top.",
 )
@@ -183,5 +183,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb), because there we count what each key width can
-# represent.
+# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb). There we count what each key width can represent.

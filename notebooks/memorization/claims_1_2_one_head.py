@@ -342,7 +342,7 @@ show.figure(
     fig,
     name="silent",
     caption="The logits of one rank-one matrix on forty examples: all 0 on the first five examples, and six distinct "
-    "numbers on every other.",
+    "numbers on each of the others.",
     alt="Columns of six dots. The first five columns are at zero; all others are spread above and below it.",
 )
 
@@ -589,9 +589,9 @@ claim.verdict()
 # 2. *Predict, then run.* Set `examples_count = 300`. Where does the curve of the other examples fall now?
 #    <details><summary>Solution</summary>
 #
-#    At a larger $c$. With more examples, the smallest lead of a largest logit is smaller, so saturating all of them
-#    requires a larger multiple.
+#    At a larger $c$. With more examples, the narrowest margin by which a largest logit leads is smaller, so saturating
+#    all of them requires a larger multiple.
 #
 #    </details>
 #
-# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether any other heads could do better.
+# Next: [Proposition 2](proposition_2_tightness.ipynb). Could any other heads do better?

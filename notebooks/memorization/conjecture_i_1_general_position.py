@@ -58,11 +58,11 @@
 # E^{(t)\top}\eta^{(t)}$ with $\mathbf 1^\top\eta^{(t)} = 0$, and $\theta^{(t)} = \mathbf 1/n + \lambda\eta^{(t)}$. For
 # large $\lambda$ the rows $s_t$ are independent, since the $\delta_t$ are. A minor that is not 0 there is a polynomial
 # in the weights on the planes $\mathbf 1^\top\theta = 1$; it does not vanish on the open part of them where all weights
-# are positive. With $a_t = 0$ the same is true of $d$ examples, with the span of all tokens of $t$ in place of $D_t$:
-# tokens of $J$ span at least $\min(|J|n, d) \ge |J|$ dimensions, which gives independent rows $E^{(t)\top}\eta^{(t)}$.
-# A small change of the $\eta^{(t)}$ keeps them independent and makes all sums $\mathbf 1^\top\eta^{(t)}$ other than 0,
-# and rows may be scaled: so there are such rows with weights of sum 1, and by the same minor ones with positive
-# weights.
+# are positive. With $a_t = 0$ the same is true of $d$ examples. The span of all tokens of $t$ takes the place of $D_t$:
+# the tokens of $J$ span at least $\min(|J|n, d) \ge |J|$ dimensions, which gives independent rows
+# $E^{(t)\top}\eta^{(t)}$. A small change of the $\eta^{(t)}$ keeps them independent and makes all sums $\mathbf
+# 1^\top\eta^{(t)}$ other than 0, and rows may be scaled: so there are such rows with weights of sum 1, and by the same
+# minor ones with positive weights.
 #
 # *The heads.* Let the first head fit $d$ examples and each further head the next $m$, and follow the proof of
 # Proposition 1 word for word. Claim 1 needs independent queries, and any $d$ are. Lemma 3 needs the queries of $m + 1
@@ -75,10 +75,10 @@
 # each example and the $d - q \le m$ differences of the others from it are. These differences are independent almost
 # surely, since $U$ has $m$ dimensions, and the $x_t$ are independent of them and of each other modulo their span, since
 # it has $d - q$ dimensions. If $q'$ of the $d$ vectors are queries, $d - q'$ tokens come from $q \ge (d - q')/n$
-# examples, so that $q + q' \ge d/n$ and with it $\ge p$, and $d - q' - q \le m$ differences: it is the same. So such
-# data are in general position. But $z_h^{(t)} - z_1^{(t)} \in U$ for all heads, whatever keys and queries are, so that
-# $\mathrm{rank}\,Z = \mathrm{rank}[Z_1, Z_2 - Z_1, \dots, Z_H - Z_1] \le d + (H-1)m$. (In Proposition 5 the subspace is
-# the plane $\mathbf 1^\top x = 0$.)
+# examples, so that $q + q' \ge d/n$ and with it $\ge p$, and $d - q' - q \le m$ differences; the argument is the same.
+# So such data are in general position. But $z_h^{(t)} - z_1^{(t)} \in U$ for all heads, whatever keys and queries are,
+# so that $\mathrm{rank}\,Z = \mathrm{rank}[Z_1, Z_2 - Z_1, \dots, Z_H - Z_1] \le d + (H-1)m$. (In Proposition 5 the
+# subspace is the plane $\mathbf 1^\top x = 0$.)
 #
 # *One token.* For $n = 1$ every softmax weight is 1, and $\hat y$ is a linear map of the token. It takes $d$ values
 # freely and no more. $\square$
@@ -155,14 +155,14 @@ show.figure(
     name="promise",
     caption=f"The guaranteed number of examples and the rank of Z, for H = {heads}, d = {width}. The dotted line is "
     "the number in the caption of the paper's Figure 4.",
-    alt="Against the context size: squares, from two tokens on, on a level line at the top; circles on a rising curve "
-    "below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at the "
-    "right end.",
+    alt="Against the context size: squares, with two or more tokens, on a level line at the top; circles on a rising "
+    "curve below a dotted level line; and a dashed straight line that starts at one and comes close to the curve at "
+    "the right end.",
 )
 
 # %% [markdown]
-# General position guarantees more than Theorem 1 at every length. From two tokens on, $Z$ even has full rank on random
-# data. On the worst data, its rank is exactly the guaranteed number. Next we build the weights at six sizes.
+# General position guarantees more than Theorem 1 at every length. With two or more tokens, $Z$ even has full rank on
+# random data. On the worst data, its rank is exactly the guaranteed number. Next we build the weights at six sizes.
 
 # %%
 sizes = [(2, 2, 4), (3, 2, 6), (3, 3, 7), (3, 5, 7), (4, 4, 8), (4, 8, 20)]
@@ -228,12 +228,12 @@ show.figure(
     caption="The largest T for which training fits the labels, for d = 4, n = 3: mean and range of the draws. Dotted: "
     "Hd. Dashed: the guaranteed number.",
     alt="Two curves that rise with the number of heads, above two straight lines. The curve for separate contexts is "
-    "the higher one from two heads on.",
+    "the higher one with two or more heads.",
 )
 
 # %% [markdown]
 # With two and three heads and separate contexts, training stores more than twice $Hd$ labels on average. Separate
-# contexts help from two heads on.
+# contexts help if there are two or more heads.
 #
 # ## How we checked
 # We enumerate all subsets of small worst-case data, and z3 proves the bound on the rank for all weights at one size. As
@@ -315,4 +315,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 4](figure_4_general_position.ipynb), because the paper tests its conjecture by training.
+# Next: [Figure 4](figure_4_general_position.ipynb). The paper tests its conjecture by training.

@@ -265,11 +265,11 @@ show.figure(
     caption="The test on 400 vectors in 40 dimensions, whose coordinates shrink by a factor of 10 every four "
     "dimensions. The vertical axis shows the fraction of 300 random subsets that pass.",
     alt="Two curves of the satisfied fraction against subset size. The float64 curve stays at 1; the float32 curve is "
-    "1 up to size 15 and 0 from size 25 on.",
+    "1 up to size 15 and 0 at sizes of 25 or more.",
 )
 
 # %% [markdown]
-# In float64 all subsets pass. In float32 the same vectors fail from size 25 on.
+# In float64 all subsets pass. In float32 the same vectors fail at sizes of 25 or more.
 #
 # ## How we checked
 # We enumerate all subsets in integer arithmetic. In the controls, one subset is dependent, and the Kruskal rank must be
@@ -347,4 +347,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 1](theorem_1_capacity.ipynb), because we can now say for which data a layer stores arbitrary answers.
+# Next: [Theorem 1](theorem_1_capacity.ipynb). We can now say for which data a layer stores arbitrary answers.

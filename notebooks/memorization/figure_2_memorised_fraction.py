@@ -451,4 +451,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 3](figure_3_saturation.ipynb), because we want to know whether trained heads share the work.
+# Next: [Figure 3](figure_3_saturation.ipynb). Do trained heads share the work?

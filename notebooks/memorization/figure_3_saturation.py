@@ -515,8 +515,8 @@ claim.verdict()
 #
 # - Training saturates about half of the pairs of a head and an example with four heads, and about 70 % with eight.
 # - Most examples keep a free head.
-# - Heads that are saturated independently would leave as many examples with a free head. Free heads are therefore no
-#   evidence that examples have owners.
+# - If heads saturated independently of one another, just as many examples would have a free head. Free heads are
+#   therefore no evidence that examples have owners.
 #
 # ## Exercises
 #

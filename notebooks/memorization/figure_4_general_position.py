@@ -228,4 +228,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 4, real labels](figure_4_regression.ipynb), because the figure also has panels with real labels.
+# Next: [Figure 4, real labels](figure_4_regression.ipynb). The figure also has panels with real labels.

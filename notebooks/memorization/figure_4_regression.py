@@ -230,4 +230,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 5](figure_5_regression.ipynb), because the paper also trains on real labels with a shared context.
+# Next: [Figure 5](figure_5_regression.ipynb). The paper also trains on real labels with a shared context.

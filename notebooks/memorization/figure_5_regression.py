@@ -218,11 +218,11 @@ claim.verdict()
 # ## What to remember
 #
 # - More heads and longer contexts also help models to memorise real labels.
-# - With enough heads or tokens, models fit real labels almost up to rounding errors.
+# - With enough heads or tokens, models fit real labels almost to within rounding error.
 #
 # ## Exercises
 #
-# 1. *By hand.* A model with the error $e$ explains the fraction $1-12e$ of the variance. Which error explains 90 %?
+# 1. *By hand.* A model with error $e$ explains the fraction $1-12e$ of the variance. Which error explains 90 %?
 #    <details><summary>Solution</summary>
 #
 #    $e=0.1/12\approx0.0083$.
@@ -235,4 +235,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 5.2, the task](section_5_synthetic_task.ipynb), because we had to choose what the paper does not say.
+# Next: [Section 5.2, the task](section_5_synthetic_task.ipynb). We had to choose what the paper does not say.

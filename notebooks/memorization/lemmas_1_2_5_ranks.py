@@ -210,5 +210,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 1](theorem_1_capacity.ipynb), because its proof adds the ranks of blocks and then changes the matrices
+# Next: [Theorem 1](theorem_1_capacity.ipynb). Its proof adds the ranks of blocks and then changes the matrices
 # slightly.

@@ -128,10 +128,11 @@ show.figure(
 # <details><summary>Proof for generic weights</summary>
 #
 # *Reduction.* Let $N(x)$ be the normalisation with gain 1 and bias 0: with $Px=x-\bar x\mathbf 1$ it is
-# $Px/\sqrt{|Px|^2/d+\varepsilon}$. As $\varepsilon>0$, and as softmax and GELU are analytic, the outputs are real
-# analytic functions of all weights, on a whole $\mathbb R^m$. So is the Gram determinant of any of them, and if it is
-# not identically 0, it is 0 on a set of measure 0 only. There are finitely many sets $S$ of $k=\min(T,d)$ texts. It is
-# enough to find, for each, weights for which the $k$ queries are independent; likewise for the tokens of each text.
+# $Px/\sqrt{|Px|^2/d+\varepsilon}$. As $\varepsilon>0$ and both softmax and GELU are analytic, the outputs are
+# real-analytic functions of all weights, on the whole of $\mathbb R^m$. So is the Gram determinant of any of them, and
+# if it is not identically 0, it is 0 on a set of measure 0 only. There are finitely many sets $S$ of $k=\min(T,d)$
+# texts. It is enough to find, for each, weights for which the $k$ queries are independent; likewise for the tokens of
+# each text.
 #
 # Let $d\ge2$; for $d=1$ a token is one number, which is almost never 0 (in BERT it is the bias).
 #
@@ -364,4 +365,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 4.4](section_4_positions.ipynb), because there we ask what positions in sines and cosines do.
+# Next: [Section 4.4](section_4_positions.ipynb). There we ask what positions in sines and cosines do.

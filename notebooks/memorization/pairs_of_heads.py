@@ -107,18 +107,18 @@ show.figure(
 # $d_\mathrm{out}$ and rounded down.
 #
 # With queries in general position, $\kappa=d$, and single heads memorise $H(d-1)$ labels. The rank of the feature
-# matrix $Z$ in Theorem 1 is limited to $H(n-1)+1$ in a shared context. {cite}`dana2025memorization` study
+# matrix $Z$ in Theorem 1 is limited to $H(n-1)+1$ in a shared context. {cite:t}`dana2025memorization` study
 # attention-only transformers that associate contexts with next tokens. They improve $H(n-1)+1$ to $Hd_h+d$, and do so
 # for contexts of any length.
 #
 # ## Why it is true
-# Choose a vector $v$ whose products with the tokens are not all equal, in any context. Give every head the key $v$. A
-# head with query weights $a$ then outputs $f(a\cdot e)$, where $f$ increases from the smallest to the largest of these
-# products. Each pair owns $\kappa-1$ examples. A vector $u$ exists that is orthogonal to exactly the queries of these
-# examples. The heads of the pair have $a=cu\pm q$ and the values $\pm Lv$, with a factor $L$ that is large enough for
-# the labels. On the pair's own examples, only $q$ matters, and we can choose $q$ to give them any labels. On other
-# examples, both heads tend to the same number as $c$ grows. A small error remains, which depends on the vectors $q$ of
-# all pairs. Brouwer's fixed point theorem shows that we can correct it.
+# Choose a vector $v$ such that, in every context, its products with the tokens are not all equal. Give every head the
+# key $v$. A head with query weights $a$ then outputs $f(a\cdot e)$, where $f$ increases from the smallest to the
+# largest of these products. Each pair owns $\kappa-1$ examples. A vector $u$ exists that is orthogonal to exactly the
+# queries of these examples. The heads of the pair have $a=cu\pm q$ and the values $\pm Lv$, with a factor $L$ that is
+# large enough for the labels. On the pair's own examples, only $q$ matters, and we can choose $q$ to give them any
+# labels. On other examples, both heads tend to the same number as $c$ grows. A small error remains, which depends on
+# the vectors $q$ of all pairs. Brouwer's fixed point theorem shows that we can correct it.
 #
 # In one shared context of three tokens, a head needs no partner. On the examples of other heads it looks at the first
 # or the second token, to which it gives the value 0. On the head's examples, the third token carries the answers.
@@ -371,6 +371,5 @@ except ParameterError as error:
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because we do not yet know whether real models satisfy the assumptions. If
-# all tokens are in general position, [even the rank grows in proportion to
-# $Hd$](conjecture_i_1_general_position.ipynb).
+# Next: [Table 3](table_3_language.ipynb). Do real models satisfy the assumptions? If all tokens are in general
+# position, [even the rank grows in proportion to $Hd$](conjecture_i_1_general_position.ipynb).

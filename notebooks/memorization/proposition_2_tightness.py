@@ -357,4 +357,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we want to see how many labels a trained layer stores.
+# Next: [Figure 2](figure_2_memorised_fraction.ipynb). How many labels does a trained layer store?

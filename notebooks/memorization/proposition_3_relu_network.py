@@ -4,7 +4,7 @@
 #
 # Is attention good at memorising, or would any network of its size do as well? The paper compares it with an ordinary
 # two-layer network, which reads the context and the query as one long vector. On the worst data, the ordinary network
-# does no better, up to a constant factor. On other data it can.
+# does no better, up to a constant factor. On other data it can do better.
 #
 # **In numbers.** Suppose that the long vector is $[5;x]$, and only $x$ differs between examples. Then the entry 5
 # carries no information. In a layer with two hidden units, we can add its contribution to the bias,
@@ -29,7 +29,7 @@
 # <details><summary>Slips (2)</summary>
 #
 # - The proof has $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$. The constant prefix should be added to the bias, and the
-#   matrix not transposed: $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$.
+#   matrix should not be transposed: $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$.
 # - The network is written $W_2^\top\mathrm{ReLU}(W_1^\top x+b_1)+b_2$ with $W_1\in\mathbb R^{d_2\times d_1}$ and
 #   $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$; no matrix should be transposed.
 #
@@ -200,7 +200,8 @@ show.table(
 )
 
 # %% [markdown]
-# On the hard data, the outputs of attention can move in more directions. On generic data, those of the network can.
+# On the hard data, the outputs of attention can move in more directions. On generic data, those of the network can move
+# in more directions.
 #
 # ## How we checked
 # We test all subsets of $n$ queries of the hard data for independence, and sympy proves the fold for all weights. As a
@@ -251,7 +252,7 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The queries have integer entries, large enough for every $n$ of them to be independent and small enough for exact
-# arithmetic. For each number of outputs, there are three examples more than the bound allows. If the rank of the
+# arithmetic. For each number of outputs, there are three more examples than the bound allows. If the rank of the
 # derivative is always smaller than the number of label entries, the labels that the network can fit have measure zero.
 # In the comparison, both layers have about 330 parameters. For the network, we take the largest rank at three random
 # points. Because of the scaling, it is at most 41 on the hard data and 329 on generic data.
@@ -281,5 +282,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 4](proposition_4_averaging.ipynb), because we have not yet seen why real data should satisfy the
-# assumptions.
+# Next: [Proposition 4](proposition_4_averaging.ipynb). Why should real data satisfy the assumptions?

@@ -123,10 +123,10 @@
 #
 # Let the queries satisfy Assumption 1, and take any $n$ of the examples. The Gram determinant of their sums $\tilde
 # e^{(t)}$ is a polynomial in the entries of the contexts. At contexts 0 it is the Gram determinant of the $n$ queries,
-# which is not 0; that is so for contexts of each example's own and for a shared one. In self-attention the first token
-# is the query and the others are free: where those are 0 the sums are $(1 + \frac1n)\,e^{(t)}$, and the determinant is
-# again not 0. A polynomial that is not 0 somewhere is 0 on a set of measure zero only. There are finitely many choices
-# of $n$ examples, so for almost all contexts the sums have Kruskal rank at least $n$. $\square$
+# which is not 0; this holds both if each example has its own context and if all share one. In self-attention the first
+# token is the query and the others are free: where those are 0 the sums are $(1 + \frac1n)\,e^{(t)}$, and the
+# determinant is again not 0. A polynomial that is not 0 somewhere is 0 on a set of measure zero only. There are
+# finitely many choices of $n$ examples, so for almost all contexts the sums have Kruskal rank at least $n$. $\square$
 #
 # </details>
 #
@@ -401,4 +401,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_vision.ipynb), because the paper tests the assumptions in vision transformers.
+# Next: [Table 1](table_1_vision.ipynb). The paper tests the assumptions in vision transformers.

@@ -214,5 +214,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Appendix I.1](conjecture_i_1_general_position.ipynb), because there we prove what general position does
-# guarantee.
+# Next: [Appendix I.1](conjecture_i_1_general_position.ipynb). There we prove what general position does guarantee.

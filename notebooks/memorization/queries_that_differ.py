@@ -11,8 +11,8 @@
 # *Our addition to Theorem 1 of Mahdavi, Liao and Thrampoulidis (Section 4).*
 #
 # Theorem 1 requires queries that point in many directions, and keys that are as wide as the context is long. Are both
-# conditions needed? If all examples share one context of independent tokens, neither is. The queries may all be on one
-# line, and keys of width one are enough, as long as no two queries are equal. Only in contexts of two tokens do
+# conditions needed? If all examples share one context of independent tokens, neither is needed. The queries may all be
+# on one line, and keys of width one are enough, as long as no two queries are equal. Only in contexts of two tokens do
 # opposite queries do harm as well.
 
 # %%
@@ -246,7 +246,7 @@ show.table(
         (H, n, capacity(H, n, n), *(ranks[H, n, kind] for kind in KINDS), capacity(H, n, 1))
         for H, n in dict.fromkeys(sizes)
     ],
-    caption="Exact ranks of Z, keys of width one, queries of both signs.",
+    caption="Exact ranks of Z for keys of width one and queries of both signs.",
 )
 
 # %% [markdown]
@@ -360,10 +360,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## Another count
-# {cite}`dana2025memorization` count how many associations an attention-only transformer with a skip connection stores:
-# $Hd_h+d$, for contexts of any length. A small run shows where this number comes from. Let the values have width $d_h$,
-# and give each example a separate context. The query and the values of all heads then give $d+Hd_h$ numbers for each
-# example.
+# {cite:t}`dana2025memorization` count how many associations an attention-only transformer with a skip connection
+# stores: $Hd_h+d$, for contexts of any length. A small run shows where this number comes from. Let the values have
+# width $d_h$, and give each example a separate context. The query and the values of all heads then give $d+Hd_h$
+# numbers for each example.
 
 # %%
 rows = []
@@ -409,5 +409,5 @@ show.table(
 #
 #    </details>
 #
-# Next: [Remark 1](remark_1_weak_queries.ipynb), because there the paper asks how many examples a layer can store if the
-# queries are less independent.
+# Next: [Remark 1](remark_1_weak_queries.ipynb). How many examples can a layer store if the queries are less
+# independent?

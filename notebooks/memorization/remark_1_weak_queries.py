@@ -182,4 +182,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Remark 2](remark_2_skip_connection.ipynb), because real layers also have a skip connection.
+# Next: [Remark 2](remark_2_skip_connection.ipynb). Real layers also have a skip connection.

@@ -196,5 +196,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 4](proposition_4_averaging.ipynb), because a layer with a skip connection can also make equal
-# queries independent.
+# Next: [Proposition 4](proposition_4_averaging.ipynb). A layer with a skip connection can also make equal queries
+# independent.

@@ -44,7 +44,7 @@ for left, shift, words in ((2.5, (0.5, 0.0), "the same word twice"), (9.0, None,
 show.figure(
     fig,
     name="tiny",
-    caption="Thin arrows: two position vectors. Orange: the word vectors that are added. Dots: the tokens.",
+    caption="Thin arrows are two position vectors, orange arrows the word vectors that are added, and dots the tokens.",
     alt="On the left, two arrows from a point, each continued by the same short arrow to the right. The two dots at "
     "the ends are in different directions. On the right, the second arrows lead back, and both dots are at the start.",
 )
@@ -114,8 +114,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We examine the first $n$ positions of width 64 with 240 digits, alone and with the same word added to all of them. In
-# a third sentence, we draw the words from a vocabulary half as large as the sentence is long, so that some words are
+# We examine the first $n$ positions of width 64 to 240 digits, alone and with the same word added to all of them. In a
+# third sentence, we draw the words from a vocabulary half as large as the sentence is long, so that some words are
 # repeated.
 
 # %% tags=["parameters"]
@@ -184,7 +184,7 @@ show.table(
 #
 # ### Positions of a trained model
 # The positions of all-MiniLM-L6-v2, a BERT, are learned. We replace the first 64 of them by their best approximation of
-# a lower rank and ask, in float64, which of 60 texts still have independent tokens. We show recorded results
+# lower rank and ask, in float64, which of 60 texts still have independent tokens. We show recorded results
 # (`benchmarks/memorization_weights.py`), because the weights are a package of 83 MB (`make weights`).
 
 # %%
@@ -205,7 +205,8 @@ show.figure(
     caption="all-MiniLM-L6-v2, texts of 64 tokens, float64: the fraction of texts whose tokens are independent, if "
     "the positions are cut to a lower rank.",
     alt="Three curves against the rank. Before the first layer the curve rises from 0 at rank 1 to 0.1 at rank 16, "
-    "0.85 at rank 32 and 1 at rank 48. After one layer and after six, it is near 0.8 at rank 1, and 1 from rank 8 on.",
+    "0.85 at rank 32 and 1 at rank 48. After one layer and after six, it is near 0.8 at rank 1, "
+    "and 1 at rank 8 and above.",
 )
 
 # %% [markdown]
@@ -261,4 +262,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because there we test whole language models.
+# Next: [Table 3](table_3_language.ipynb). There we test whole language models.

@@ -124,7 +124,7 @@
 # does not see a number added to all logits, so a head's weights are $\mathrm{softmax}(Me)$ with $M = JEW_KW_Q^\top$. As
 # $\mathbf 1^\top M = 0$, the rank of $M$ is at most $n - 1$, and $M = UV^\top$ with $n - 1$ columns each. Take $W_K =
 # E^+U$ and $W_Q = V$: as $EE^+ = I$, the logits are $UV^\top e = Me$, and the weights of the narrow head are those of
-# the wide one for every query. So widths from $n - 1$ on give the same functions, and meet the same labels.
+# the wide one for every query. So widths of $n - 1$ or more give the same functions, and meet the same labels.
 #
 # *Up to $n - 1$, more.* For $r \le n - 1$ let $D_r = Hr(n - 1 + d - r) + H(n-1) + 1$, the dimensions counted above.
 # With width $r$ the outputs of $T$ examples are a smooth image of finitely many manifolds of at most $D_r$ dimensions
@@ -357,12 +357,12 @@ claim.verdict()
 #    With a shared context, $2\cdot3\cdot9+1=55$. With separate contexts, $2\cdot8\cdot9=144$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `context = 6`. From which key width on is the line for the shared context level?
+# 2. *Predict, then run.* Set `context = 6`. At which key width does the line for the shared context become level?
 #    <details><summary>Solution</summary>
 #
-#    It is level from $n-1=5$ on.
+#    It becomes level at $n-1=5$.
 #
 #    </details>
 #
-# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we can compare these counts with the number of labels
-# that training stores.
+# Next: [Figure 2](figure_2_memorised_fraction.ipynb). We can compare these counts with the number of labels that
+# training stores.

@@ -218,4 +218,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we can now train the models.
+# Next: [Figure 2](figure_2_memorised_fraction.ipynb). We can now train the models.

@@ -65,10 +65,10 @@ show.figure(
 # Before the first layer, the blue tokens of both texts are equal.
 #
 # ## The paper states
-# A text has $n$ tokens of $d$ numbers. L0 is the embedding, and L1 is the output of the first layer. *Assumption 1*:
-# every $n$ queries are linearly independent. *General position*: every $d$ of them are. *Assumption 2*: the $n$ tokens
-# of each text are independent. The paper draws subsets and reports a check mark if 99 % of them pass. The *Kruskal
-# rank* is the largest number $k$ for which 99 % of the subsets of $k$ queries pass.
+# A text has $n$ tokens of $d$ numbers each. L0 is the embedding, and L1 is the output of the first layer. *Assumption
+# 1*: every $n$ queries are linearly independent. *General position*: every $d$ of them are. *Assumption 2*: the $n$
+# tokens of each text are independent. The paper draws subsets and reports a check mark if 99 % of them pass. The
+# *Kruskal rank* is the largest number $k$ for which 99 % of the subsets of $k$ queries pass.
 #
 # <!-- claim memorization/table-3 -->
 # <blockquote>
@@ -397,7 +397,7 @@ show.table(
 # %% [markdown]
 # Without positions, no context has full rank, because words occur twice. With sines and cosines of size 1, two thirds
 # of the contexts fail the float32 test before the first layer, and all pass after it. If the weights are installed, we
-# compare a part of the record with a new run.
+# compare part of the record with a new run.
 
 # %%
 folder = installed_checkpoint()
@@ -656,8 +656,8 @@ if checkpoint and columns["as trained"].causal:
 # ## Exercises
 #
 # 1. *By hand.* Texts of $n$ tokens are drawn from a vocabulary of $V$ words, all equally likely, and GPT-2 uses the
-#    last word as its query. At most how many texts can have different queries at the embedding? From how many texts on
-#    are two equal queries likely?
+#    last word as its query. At most how many texts can have different queries at the embedding? How many texts are
+#    enough to make two equal queries likely?
 #    <details><summary>Solution</summary>
 #
 #    At most $V$, one for each last word. As in the birthday problem, two equal queries are likely from about
@@ -673,4 +673,4 @@ if checkpoint and columns["as trained"].causal:
 #
 #    </details>
 #
-# Next: [After one layer](one_layer.ipynb), because there we prove that these failures come from the precision.
+# Next: [After one layer](one_layer.ipynb). There we prove that these failures come from the precision.

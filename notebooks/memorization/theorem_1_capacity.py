@@ -445,8 +445,8 @@ claim.verdict()
 # each entry is an integer or, on a head's own examples, a combination of integers with weights in thousandths.
 # Therefore $1000\,Z_+$ is an integer matrix.
 #
-# *Its rank.* For a prime $p$ the rank of an integer matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
-# $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
+# *Its rank.* For a prime $p$, the rank of an integer matrix modulo $p$ is at most its ordinary rank: a minor that is
+# not 0 modulo $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
 #
 # *Back to finite weights.* Some $T \times T$ minor of $Z_+$ is not 0. Minors are continuous, so the same minor of
 # $Z(c)$ is not 0 for all large $c$. $\square$
@@ -504,8 +504,8 @@ claim.verdict()
 #
 # <details><summary>Method notes</summary>
 #
-# The computed $W^+$ is silent only up to rounding errors. An exactly silent matrix exists that differs from it only by
-# rounding errors. It has the same winners, because every winner leads by far more than the rounding error.
+# The computed $W^+$ is silent only to within rounding error. An exactly silent matrix exists that differs from it only
+# by rounding errors. It has the same winners, because every winner leads by far more than the rounding error.
 #
 # </details>
 #
@@ -795,5 +795,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Claims 1 and 2](claims_1_2_one_head.ipynb), because we still have to see how one matrix can be silent on some
-# examples and decided on all others.
+# Next: [Claims 1 and 2](claims_1_2_one_head.ipynb). How can one matrix be silent on some examples and decided on all
+# others?

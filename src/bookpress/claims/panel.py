@@ -27,8 +27,8 @@ _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
 _MINUS = re.compile(r"(?:(?<=^)|(?<=[\s(\[]))-(?=\d)")
 
 #: The whole of a measured value, up to a bracket behind it.
-_TRUTH = re.compile(r"^(?:True|False|-?inf)(?=$| \()")
-_WORDS = {"True": "yes", "False": "no", "inf": "∞", "-inf": "−∞"}
+_TRUTH = re.compile(r"^(?:True|False|-?inf|-?Infinity)(?=$| \()")
+_WORDS = {"True": "yes", "False": "no", "inf": "∞", "-inf": "−∞", "Infinity": "∞", "-Infinity": "−∞"}
 
 #: The worst of a single case is that case.
 _ONLY_CASE = re.compile(r" \(worst of 1: ([^()]*)\)$")
@@ -94,9 +94,11 @@ def certificate_in_words(certified: Certified) -> str:
     """What was proved, for which inputs, by which engine in how long, and how its control failed."""
     control = certified.control
     case, given = (escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed))
-    proved = f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)}"
+    proved = f"*For all inputs* ({set_label(certified.covers)}): {set_label(certified.statement)}"
     engine = f"*Engine:* {escape(certified.engine)}, {certified.seconds:.2g} s."
-    return f"{proved} {engine} *Control:* {escape(control.broken)}: the engine finds {case}; the code gives {given}."
+    return (
+        f"{proved} {engine} *Control:* {escape(control.broken)}. The engine then finds {case}; the code gives {given}."
+    )
 
 
 def title_of(settled: Settled) -> str:
@@ -137,7 +139,7 @@ def _is_broken(item: Item) -> bool:
 
 
 def _breaking(item: Item, verdict: Verdict) -> str:
-    """``The paper's form fails: columns as stated, difference 2.862, which should be at most 0.1.``"""
+    """``The paper's form fails: for “columns as stated, difference” we get 2.862, but it should be at most 0.1.``"""
     begin = "The paper's proof fails" if item.of is Part.PROOF else "The paper's form fails"
     if item.role is Role.COUNTEREXAMPLE:
         begin = "The statement fails on an example"
@@ -147,11 +149,9 @@ def _breaking(item: Item, verdict: Verdict) -> str:
 
 
 def _falls_short(item: Item) -> str:
-    """``columns as stated, difference 2.862, which should be at most 0.1``."""
-    runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str | bool)  # a word, and a number after it
-    measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
+    """``for “columns as stated, difference” we get 2.862, but it should be at most 0.1``."""
     bound = IN_WORDS[item.relation] + set_number(format_bound(item))
-    return f"{set_label(item.label)}{measured}, which should be {bound}"
+    return f"for “{set_label(item.label)}” we get {set_number(format_measured(item))}, but it should be {bound}"
 
 
 def _passing(passed: int, count: int) -> str:

@@ -44,8 +44,8 @@ def test_a_whole_panel() -> None:
     assert panel_markdown(claim.settle()).split("\n") == [
         "**X: stand-in · proof as printed**",
         "",
-        "All 5 checks pass. The paper's form fails: with the printed sign −0.5, which should be 0.5 ± 0.01. "
-        "The control fails, as it must.",
+        "All 5 checks pass. The paper's form fails: for “with the printed sign” we get −0.5, "
+        "but it should be 0.5 ± 0.01. The control fails, as it must.",
         "",
         "| | what is compared | ours | | bound | outcome |",
         "|---|---|---:|:---:|:---|---|",
@@ -111,7 +111,7 @@ def test_a_title_names_the_mark_on_a_proof_that_was_checked() -> None:
 )
 def test_the_result_names_the_printed_form_that_fails(verdict: str, of: str, role: str, begin: str) -> None:
     whole = settled(item(role, False, of=of, relation=">"), verdict=verdict)
-    assert result(whole) == f"{begin}: the {role} 1, which should be above 2."
+    assert result(whole) == f"{begin}: for “the {role}” we get 1, but it should be above 2."
 
 
 @pytest.mark.parametrize(("role", "words"), [("control", "**passes, which it must not**"), ("printed", "passes here")])
@@ -126,8 +126,11 @@ def test_all_that_breaks_is_listed_by_statement_and_proof() -> None:
         item("misprint", False, label="sign", of="proof"),
         item("counterexample", False, label="x", measured=True, relation="==", bound=False),
     )
-    assert breaking(whole, Part.STATEMENT) == ["at n = 2: 1, which should be below 2", "x: yes, which should be no"]
-    assert breaking(whole, Part.PROOF) == ["sign 1, which should be below 2"]
+    assert breaking(whole, Part.STATEMENT) == [
+        "for “at n = 2” we get 1, but it should be below 2",
+        "for “x” we get yes, but it should be no",
+    ]
+    assert breaking(whole, Part.PROOF) == ["for “sign” we get 1, but it should be below 2"]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +141,7 @@ def test_all_that_breaks_is_listed_by_statement_and_proof() -> None:
         ("-2.5e+03", "−2.5·10³"),
         ("False (worst of 2: a)", "no (worst of 2: a)"),
         ("-inf", "−∞"),
+        ("Infinity", "∞"),
         ("not True", "not True"),
         ("0.5 (-1 to 2, 9 draws)", "0.5 (−1 to 2, 9 draws)"),
         ("0.5 (worst of 1: n = 4)", "0.5 (n = 4)"),

@@ -106,5 +106,5 @@ def _control(broken: str, case: Instance, direction: Float[Tensor, " codes"]) ->
 
 
 def _sizes(cases: Sequence[Instance]) -> str:
-    sizes = (f"N = {case.tokens}, H = {case.sentences.tokens.shape[1]}, m = {case.outputs}" for case in cases)
-    return "instances " + "; ".join(sizes)
+    sizes = (f"({case.tokens}, {case.sentences.tokens.shape[1]}, {case.outputs})" for case in cases)
+    return "instances (N, H, m) = " + ", ".join(sizes)

@@ -187,8 +187,8 @@ def certify_one_layer(machine: OneLayerMachine, inverse_temperature: float | Non
         "program, its memory and the earlier results; and it leaves a state of the same form. So every run from such a "
         "state is right; that loading a program writes such a state is tested, and not part of this certificate.",
         f"integers of {machine.bits} bits, any number of cells below {2**machine.address_bits} and of instructions up "
-        f"to {2**machine.address_bits}; operands in two cells or one, either or both of them pending, with and without "
-        "a jump before",
+        f"to {2**machine.address_bits}; the operands in two cells or in the same cell, either or both of them pending, "
+        "with or without a preceding jump",
         [ask_case(machine, case, inverse_temperature) for case in CASES],
         Control.of(
             "the first operand is read from its cell, while its value is pending",

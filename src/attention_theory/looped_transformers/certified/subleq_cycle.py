@@ -161,14 +161,14 @@ def certify_cycle(machine: SubleqMachine) -> Certificate:
         f"got real={machine.real}, scratch={machine.scratch}, address_bits={machine.address_bits}",
     )
     return certify(
-        "One cycle with a hard maximum executes one SUBLEQ instruction, whatever the program, its memory and what the "
-        "scratchpad holds from before, and leaves a state of the same form. So every run from such a state is "
+        "One cycle with a hard maximum executes one SUBLEQ instruction, whatever the program, its memory and the "
+        "earlier contents of the scratchpad, and leaves a state of the same form. So every run from such a state is "
         "right; that loading a program writes such a state is tested, and not part of this certificate.",
-        f"integers of {machine.bits} bits, any number of columns up to {2**machine.address_bits}, "
-        f"{len(machine.dense)} layers; operands in two cells or one",
+        f"integers of {machine.bits} bits; any number of columns up to {2**machine.address_bits}; "
+        f"{len(machine.dense)} layers; the operands in two cells or in the same cell",
         [ask_cycle(machine, same) for same in (False, True)],
         Control.of(
-            "another memory cell has the address of the second operand",
+            "another memory cell is given the address of the second operand",
             ask_cycle(machine, same=False, distinct=False),
             lambda values: run_cycle(machine, values),
         ),
@@ -183,13 +183,13 @@ def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool
     left = machine.cycle(before, 1.0, "hardmax")
     memories = [from_bits(machine.rows.view(state, "memory"), signed=True).tolist() for state in (left, after)]
     wrong = [
-        f"{name} holds {seen} and not {wanted}"
+        f"{name} = {seen} instead of {wanted}"
         for name, seen, wanted in zip(now.before, *memories, strict=True)
         if seen != wanted
     ]
     exact = torch.equal(machine.rows.view(left, "memory"), machine.rows.view(after, "memory"))
     a, b, cell = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]", "mem[cell]"))
-    return f"from mem[a] = {a}, mem[b] = {b}, mem[cell] = {cell}: {', '.join(wrong) or 'all is right'}", not exact
+    return f"{', '.join(wrong) or 'all right'}, from mem[a] = {a}, mem[b] = {b}, mem[cell] = {cell}", not exact
 
 
 def state_of(machine: SubleqMachine, columns: dict[str, Column], words: Words) -> Tensor:

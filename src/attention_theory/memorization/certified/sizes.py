@@ -54,7 +54,7 @@ def certify_parameter_count() -> Certificate:
     broken = algebra.identity(weights(*symbols), printed(*symbols))
     return certify(
         "A layer has 2 H d d_h + 2 H d d_v + d d_out weights; in the three settings they are from 2 to 5 times H d^2, "
-        "H d n and H d^2, and the promise is from H n / 2 to H n examples from two tokens on.",
+        "H d n and H d^2, and with two or more tokens the guaranteed number of examples is from H n / 2 to H n.",
         "all sizes",
         answers,
         Control.of("the output weights W_O are left out, as in the paper's formula", broken, run),
