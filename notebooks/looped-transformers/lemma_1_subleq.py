@@ -420,8 +420,8 @@ real_wrong = {
     f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, by="layers").wrong,
 }
 narrow = SubleqMachine(5, 8, depth=4, real=True, rounded=False)
-narrow_gate = conformance(narrow, of_seven, steps, inverse_temperature, by="sparse").wrong
-cold = {lam: conformance(real, of_seven, steps, lam, by="sparse").wrong for lam in (3.0, 5.0, 7.0, 10.0)}
+narrow_gate = conformance(narrow, of_seven, steps, inverse_temperature, by="layers").wrong
+cold = {lam: conformance(real, of_seven, steps, lam, by="layers").wrong for lam in (3.0, 5.0, 7.0, 10.0)}
 
 # %%
 show.table(

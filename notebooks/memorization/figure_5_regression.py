@@ -93,8 +93,12 @@ def squared_errors(points: list[Point], count: int, relabel: bool = False) -> to
 
 head_points = [(H, heads_context, T) for T in heads_examples for H in head_counts]
 context_points = [(contexts_heads, n, T) for T in contexts_examples for n in contexts]
-by_heads = squared_errors(head_points, seeds).view(len(heads_examples), -1, seeds)
-by_context = squared_errors(context_points, seeds).view(len(contexts_examples), -1, seeds)
+all_points = list(dict.fromkeys(head_points + context_points))  # a point of both panels is trained once
+errors = dict(zip(all_points, squared_errors(all_points, seeds), strict=True))
+by_heads, by_context = (
+    torch.stack([errors[point] for point in points]).view(len(sizes), -1, seeds)
+    for points, sizes in ((head_points, heads_examples), (context_points, contexts_examples))
+)
 
 
 # %%

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from attention_theory.allocation import keep_freed_memory
 from attention_theory.memorization._panel_gradients import gradients
 from attention_theory.memorization.panel import Panel, Start, forward, initial_weights, make_panel
 from attention_theory.memorization.synthetic import DataSets, Setting
@@ -93,6 +94,7 @@ class PanelTrainer:
 
     def train(self, until: int | None = None, record_every: int | None = None) -> None:
         """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
+        keep_freed_memory()
         last = self.steps if until is None else min(until, self.steps)
         while self.step < last:
             if record_every and self.step % record_every == 0:

@@ -24,8 +24,9 @@ def combine(weighted: Iterable[tuple[Fraction, Row]]) -> Row:
     """``Σ weight row``."""
     total: Row = {}
     for weight, row in weighted:
-        for atom, coefficient in row.items():
-            total[atom] = total.get(atom, Fraction(0)) + weight * coefficient
+        scaled = row if weight == 1 else {atom: weight * coefficient for atom, coefficient in row.items()}
+        for atom, coefficient in scaled.items():
+            total[atom] = total[atom] + coefficient if atom in total else coefficient
     return {atom: coefficient for atom, coefficient in total.items() if coefficient}
 
 

@@ -5,6 +5,7 @@ in spite of the noise is nothing or linear. The others are taken together where 
 combination of rows: as a function of that number they are a broken line, of which every piece is looked at.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -136,11 +137,18 @@ def _swing(ramps: list[_Ramp], slope: Fraction, weights: list[Fraction], off: Fr
     if len(values) > _FEW:
         return max(abs(slope + piece) for piece in _slopes(ramps)) * off
 
-    def value(z: Fraction) -> Fraction:
-        return slope * z + sum(r.weight * max(r.side * (z + r.shift), Fraction(0)) for r in ramps)
+    # in whole numbers, of a unit of z and a unit of slopes, as fractions cost ten times as much
+    unit = math.lcm(off.denominator, *(number.denominator for number in [*values, *(ramp.shift for ramp in ramps)]))
+    steep = math.lcm(slope.denominator, *(ramp.weight.denominator for ramp in ramps))
+    whole = [(int(ramp.weight * steep), ramp.side, int(ramp.shift * unit)) for ramp in ramps]
+    factor, reach = int(slope * steep), int(off * unit)
 
-    most = Fraction(0)
-    for z in values:
-        bends = [-ramp.shift for ramp in ramps if abs(ramp.shift + z) < off]
-        most = max([most, *(abs(value(point) - value(z)) for point in (z - off, z + off, *bends))])
-    return most
+    def value(z: int) -> int:
+        return factor * z + sum(weight * max(side * (z + shift), 0) for weight, side, shift in whole)
+
+    most = 0
+    for z in (int(one * unit) for one in values):
+        bends = [-shift for _, _, shift in whole if abs(shift + z) < reach]
+        at_z = value(z)
+        most = max([most, *(abs(value(point) - at_z) for point in (z - reach, z + reach, *bends))])
+    return Fraction(most, unit * steep)

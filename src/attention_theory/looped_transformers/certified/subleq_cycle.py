@@ -374,12 +374,8 @@ def _integer(score: Score, words: Words) -> Term:
     """A score times its scale, as an integer of z3."""
     scale = _scale(score)
 
-    def sign(atom: Atom) -> Term:
-        name, bit = atom
-        return True if atom == ONE else z3.Extract(bit, bit, words.term(name)) == 1
-
     parts = [
-        z3.If(sign(one) == sign(other), int(scale * weight), -int(scale * weight))
+        z3.If(words.agree(one, other), int(scale * weight), -int(scale * weight))
         for (one, other), weight in score.items()
         if weight and (one, other) != (ONE, ONE)
     ]

@@ -65,6 +65,7 @@ class Words:
     definitions: dict[str, Definition] = field(default_factory=dict)
     given: list[Term] = field(default_factory=list)
     _signs: dict[Atom, Tensor] = field(default_factory=dict, repr=False)
+    _agree: dict[tuple[Atom, Atom], Term] = field(default_factory=dict, repr=False)
     _named: dict[tuple[float, ...], list[tuple[Atom, int]]] = field(default_factory=dict, repr=False)
 
     def add(self, name: str, size: int, samples: list[int]) -> None:
@@ -99,6 +100,13 @@ class Words:
     def term(self, name: str) -> Term:
         """The word as a bit-vector of z3."""
         return z3.BitVec(name, self.sizes[name])
+
+    def agree(self, one: Atom, other: Atom) -> Term:
+        """The bits of two atoms are the same; as a formula of z3, which is made once."""
+        if (one, other) not in self._agree:
+            signs = [z3.Extract(bit, bit, self.term(name)) == 1 for name, bit in (one, other) if name]
+            self._agree[one, other] = signs[0] == (signs[1] if len(signs) == 2 else True)
+        return self._agree[one, other]
 
     def bits(self, name: str) -> list[Row]:
         """The rows that hold a word, least significant bit first."""
