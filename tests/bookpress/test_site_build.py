@@ -94,6 +94,9 @@ def test_a_page_shows_its_claim_its_table_and_its_run_and_is_in_the_search(site:
     index = site["searchindex.js"].decode()
     assert '"lemma 1": [[' in index.replace('lemma 1":[[', 'lemma 1": [[')
     assert "One is less" in index
+    assert "Good \\u00b7 Demonstration" in index or "Good · Demonstration" in index
+    assert "<title>Good · Demonstration &#8212;" in page
+    assert 'property="og:title" content="Good · Demonstration"' in page
 
 
 @pytest.mark.slow
