@@ -98,11 +98,16 @@ def of_claims(path: Path) -> Iterator[Passage]:
 
 
 def of_package(folder: Path) -> Iterator[Passage]:
-    """The docstrings of a folder of modules."""
+    """The docstrings and the messages of errors of a folder of modules, and the templates of its pages."""
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
                 yield Passage(f"{path.relative_to(ROOT)}, {getattr(node, 'name', 'module')}", text)
+            elif isinstance(node, ast.Raise) and node.exc is not None:
+                yield Passage(f"{path.relative_to(ROOT)}, line {node.lineno}", _words(node.exc))
+    for path in sorted(folder.rglob("*.jinja")):
+        text = re.sub(r"\{[%#].*?[%#]\}", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        yield Passage(path.relative_to(ROOT).as_posix(), re.sub(r"\{\{.*?\}\}", "X", text, flags=re.DOTALL))
 
 
 def of_page(path: Path) -> Iterator[Passage]:
@@ -113,8 +118,12 @@ def _captions(tree: ast.Module) -> Iterator[str]:
     for call in ast.walk(tree):
         for keyword in call.keywords if isinstance(call, ast.Call) else []:
             if keyword.arg in ("caption", "alt"):
-                parts = [part.value for part in ast.walk(keyword.value) if isinstance(part, ast.Constant)]
-                yield " ".join(part for part in parts if isinstance(part, str))
+                yield _words(keyword.value)
+
+
+def _words(node: ast.AST) -> str:
+    parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return " ".join(part for part in parts if isinstance(part, str))
 
 
 def measure(path: Path) -> dict[str, float]:

@@ -100,6 +100,20 @@ function followTour() {
   document.querySelector(".bd-article").append(bar);
 }
 
+// A result of the search is followed by what its page says of itself, which the search page has loaded for all pages.
+function describeResults() {
+  const place = document.getElementById("search-results");
+  if (!place) return;
+  const describe = () => {
+    for (const item of place.querySelectorAll("li:not(:has(.context))")) {
+      const page = item.querySelector("a").getAttribute("href").replace(/\.html.*/, "");
+      item.append(Object.assign(document.createElement("p"), { className: "context", textContent: searchPages[page] ?? "" }));
+    }
+  };
+  new MutationObserver(describe).observe(place, { childList: true, subtree: true });
+  describe();
+}
+
 // Paper shows the pictures that the screen has not come to.
 addEventListener("beforeprint", () => {
   for (const picture of document.querySelectorAll("img[loading=lazy]")) picture.loading = "eager";
@@ -114,6 +128,7 @@ document.addEventListener("DOMContentLoaded", () => {
   readMaps();
   filterScoreboard();
   followTour();
+  describeResults();
   document
     .querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame, .sd-col .image-reference, pre, div.math, mjx-container)")
     .forEach(watchWidth);

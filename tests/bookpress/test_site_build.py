@@ -83,7 +83,9 @@ def test_a_build_in_another_clean_folder_gives_the_same_files(site: Site, source
 
 @pytest.mark.slow
 def test_sentences_take_verdicts_and_counts_from_the_records(site: Site) -> None:
-    front = site["index.html"].decode()
+    page, front = site["notebooks/demo/good.html"].decode(), site["index.html"].decode()
+    assert "<title>Good · Demonstration &#8212;" in page
+    assert 'property="og:title" content="Good · Demonstration"' in page
     assert "8 claims, 1 of them: 1 holds, 7 not run, Lemma 1: holds." in re.sub(r"<[^>]*>", "", front)
     assert 'href="notebooks/demo/good.html#claim-demo-lemma-1"' in front
     page = site["notebooks/demo/good.html"].decode()

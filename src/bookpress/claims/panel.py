@@ -72,7 +72,8 @@ def panel_text(settled: Settled) -> str:
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
         of = " (proof)" if item.of is Part.PROOF else ""
-        lines.append(f"  {_heading_of(item.role).lower() + of:15} {describe(item)}  [{words}]")
+        said = describe(item.model_copy(update={"relation": _relation(item)}))
+        lines.append(f"  {_heading_of(item.role).lower() + of:15} {said}  [{words}]")
     lines += [f"  stand-in: {settled.stand_in}"] if settled.stand_in else []
     lines += [f"  note: {settled.note}"] if settled.note else []
     return "\n".join(lines)
@@ -194,12 +195,20 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers:
 
 
 def _row(item: Item, verdict: Verdict) -> str:
-    relation, bound = _SIGNS.get(item.relation, item.relation), set_number(format_bound(item))
+    relation, bound = _relation(item), set_number(format_bound(item))
     if item.role is Role.NUMBER:
         relation, bound = "", f"{bound} (paper)" if bound else ""
     role = _heading_of(item.role) + (" of the proof" if item.of is Part.PROOF else "")
     cells = (role, set_label(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"
+
+
+def _relation(item: Item) -> str:
+    """The sign between what was measured and its bound, as it is true: ``≤``, ``not ≤``, ``≤?`` where it is open."""
+    sign = _SIGNS.get(item.relation, item.relation)
+    if item.passed is False:
+        return {"=": "≠", "≠": "="}.get(sign, f"not {sign}")
+    return f"{sign}?" if item.counts and not item.passed else sign
 
 
 def _heading_of(role: Role) -> str:

@@ -104,7 +104,7 @@ def restated(text: str, registry: Registry) -> str:
         RegistryError: no such claim.
     """
     if len(_ANY_COMMENT.findall(text)) != 2 * len(_BLOCK_IN_SOURCE.findall(text)):
-        raise StatementError("'<!-- claim paper/id -->' and '<!-- /claim -->' come in pairs, each on a line of its own")
+        raise StatementError("'<!-- claim paper/id -->' and '<!-- /claim -->' come in pairs, each on a separate line")
 
     def block(match: re.Match[str]) -> str:
         stated = statement_markdown(match[1], registry.entry(match[1]))

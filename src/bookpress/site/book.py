@@ -1,10 +1,9 @@
 """One book as its pages show it: the registry, the records of a profile, and what is known at full size."""
 
 import json
-import re
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -14,11 +13,14 @@ from bookpress.claims.registry import Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
-from bookpress.notebooks.profile import full_size
+from bookpress.notebooks.profile import Settings, full_size
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
 from bookpress.site.markdown import badges
 from bookpress.sweeps.figures import FigureSweep, figure_sweeps
+
+#: Numbers of a run that the strip under a title has.
+_SIZES = 5
 
 #: Below the book's folder.
 FINDINGS = Path("generated", "findings.json")
@@ -123,6 +125,13 @@ class Book:
         settings = self.full_size.get(name)
         return f"not run. {settings.cost or ''}".strip() if settings else ""
 
+    def sizes(self, name: str) -> list[str]:
+        """The first numbers in which a run here and one at full size differ, ``d = 4, rounds = 10``, if any."""
+        here, full = self.records[name].parameters, self.full_size.get(name, Settings()).parameters
+        unlike = [key for key in full if not isinstance(full[key], str) and here.get(key, full[key]) != full[key]]
+        numbers = [{key.replace("_", " "): _span(run[key]) for key in unlike[:_SIZES]} for run in (here, full)]
+        return [", ".join(f"{key} = {value}" for key, value in run.items()) for run in numbers if run]
+
     @cached_property
     def _laptop_dependencies(self) -> Dependencies:
         return Dependencies(self.layout, LAPTOP)
@@ -139,14 +148,6 @@ class Book:
         fingerprints = {maker: self._laptop_dependencies.fingerprint(notebook) for maker, notebook in makers.items()}
         return points_section(sweeps, fingerprints, self.layout)
 
-    def description(self, name: str) -> str:
-        """A page in a sentence, without formulas, for search engines."""
-        title = re.sub(r"[$\\{}]", "", self.records[name].title).rstrip(".")
-        count = len(self.records[name].claims)
-        judged = f"runs and judges {count} claim{'' if count == 1 else 's'}" if count else "is a part"
-        chapter = next(paper for paper in self.registry.papers if paper.name == name.partition("/")[0]).short_title
-        return f"{title}{'' if title.endswith('?') else '.'} This page {judged} of the chapter “{chapter}”."
-
     def titles(self) -> dict[str, str]:
         """The titles of the pages that have run, in the book's order."""
         names = [name for paper in self.registry.papers for name in self.notebooks_of(paper)]
@@ -158,3 +159,8 @@ class Book:
         named = dict.fromkeys([*spine, *(entry.notebook for entry in paper.claims if entry.notebook)])
         rest = [name for name in self.records if name.startswith(f"{paper.name}/") and name not in named]
         return [name for name in named if name in self.records] + rest
+
+
+def _span(value: Any) -> str:
+    """A number, or the least and the greatest of a list."""
+    return f"{min(value)} to {max(value)}" if isinstance(value, list) and len(value) > 1 else str(value).strip("[]")

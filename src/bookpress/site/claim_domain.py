@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode, split_explicit_title
 
 from bookpress.claims.panel import CERTIFIED, proof_class, verdict_class
-from bookpress.claims.registry import ProofMark, Registry, RegistryError, Verdict
+from bookpress.claims.registry import Paper, ProofMark, Registry, RegistryError, Verdict
 from bookpress.claims.statement import BEYOND, CHANGED, STATES, TRUE, anchor, heading, other_labels, short_label
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Findings
@@ -64,7 +64,9 @@ class ClaimDirective(SphinxDirective):
         text = render("claim", claim=claim, entry=entry, verdict=verdict, related=related, **fixed)
         whole = nodes.container(classes=["claim-and-note"])
         self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, whole)
-        numbers = (short_label(entry), *other_labels(entry))  # as main entries, which the search puts first
+        paper = next(paper.short_title for paper in domain.papers if claim.startswith(f"{paper.name}/"))
+        numbers = [f"{label}; {paper}" for label in (short_label(entry), *other_labels(entry))]
+        # Main entries are those that a search puts first.
         return [addnodes.index(entries=[("single", each, anchor(claim), "main", None) for each in numbers]), whole]
 
 
@@ -124,7 +126,7 @@ def show_tally(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     findings, paper = read_findings(env), "" if text == "all" else f"{text}/"
     scoreboard = env.app.builder.get_relative_uri(env.docname, "generated/scoreboard")
     counts = {verdict: findings.count(f"{paper}{verdict}") for verdict in Verdict}
-    papers = cast(ClaimDomain, env.get_domain("claim")).registry.papers
+    papers = cast(ClaimDomain, env.get_domain("claim")).papers
     titles = [("paper", one.short_title) for one in papers if one.name == text]
     parts: list[nodes.Node] = []
     for verdict, number in [(verdict, number) for verdict, number in counts.items() if number]:
@@ -186,6 +188,11 @@ class ClaimDomain(Domain):
     def registry(self) -> Registry:
         return Registry.load(self.layout)
 
+    @property
+    def papers(self) -> list[Paper]:
+        """The papers and chapters of the book; a site may have none."""
+        return self.registry.papers if self.layout.claims.is_dir() else []
+
     def merge_domaindata(self, docnames: Iterable[str], otherdata: dict[str, Any]) -> None:
         """Do nothing: the standard domain keeps where each box is."""
 
@@ -213,7 +220,7 @@ class ClaimDomain(Domain):
         return []
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
-        for paper in self.registry.papers if self.layout.claims.is_dir() else []:  # a site may have no claims
+        for paper in self.papers:
             for entry in paper.claims:
                 if box := self._box(claim := f"{paper.name}/{entry.id}"):
                     yield claim, f"{heading(entry)} · {paper.short_title}", "claim", *box, 1

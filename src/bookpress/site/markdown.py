@@ -27,15 +27,19 @@ def render(template: str, **values: Any) -> str:
     return _TEMPLATES.get_template(f"{name}.jinja").render(values)
 
 
-def figure_block(name: str, details: dict[str, str], svg: Path | None = None, link: str = "") -> str:
-    """A figure with its number and caption, or with ``link`` a picture that leads there, for the gallery.
-
-    With ``svg`` it has the size of that drawing, so that a page does not jump when the picture is loaded.
-    """
+def figure_block(name: str, details: dict[str, str], link: str = "") -> str:
+    """A figure with its number and caption, or with ``link`` a picture that leads there, for the gallery."""
     alt = json.dumps(" ".join(details["alt"].split()), ensure_ascii=False)  # quoted: '#' begins a comment
-    sizes = re.findall(r'\b(width|height)="([\d.]+)pt"', svg.read_text(encoding="utf-8")[:2000]) if svg else []
-    pixels = {side: round(float(points) * 4 / 3) for side, points in sizes}
-    return render("figure", name=name, details=details, alt=alt, pixels=pixels, link=link)
+    return render("figure", name=name, details=details, alt=alt, link=link)
+
+
+def drawn_size(svg: Path) -> dict[str, str]:
+    """The width and the height that a drawing gives itself, in pixels; of one without, those of its view box."""
+    begin = svg.read_text(encoding="utf-8")[:2000]
+    sizes = [(side, float(points) * 4 / 3) for side, points in re.findall(r'\b(width|height)="([\d.]+)pt"', begin)]
+    if not sizes and (box := re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', begin)):
+        sizes = [("width", float(box[1])), ("height", float(box[2]))]
+    return {side: f"{length:.0f}px" for side, length in sizes}
 
 
 def without_html(markdown: str) -> str:

@@ -1,4 +1,5 @@
-// Replaces the TeX in the pages of a site by formulas, and writes their style sheet; without one they are MathML.
+// Replaces the TeX in the pages of a site by formulas, and writes their style sheet; without one they are MathML. Marks
+// the lines of code that are longer than a page is wide, with the place where they may go on.
 // node maths.js MATHJAX SITE [STYLE]; a formula that MathJax cannot read ends the program and is named with its page.
 "use strict";
 const fs = require("fs");
@@ -6,7 +7,16 @@ const path = require("path");
 
 const [mathjax, site, style] = process.argv.slice(2);
 const FORMULA = /<(span|div)( class="math notranslate nohighlight"[^>]*)>\s*\\[([]([^<]*)\\[)\]]\s*<\/\1>/g;
+const CODE = /(?<=<pre>)[^]*?(?=<\/pre>)/g, LINE = /.+\n?/g, COLUMNS = 96, FURTHER = 4;
 const CHARACTERS = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&#x27;": "'", "&amp;": "&" };
+
+// A line may be marked already: a page that is not written again is read again.
+function markLong(line) {
+  const words = line.replace(/<[^>]*>/g, "").replace(/&[a-z#0-9]+;/g, "x").trimEnd();
+  if (words.length <= COLUMNS || line.includes('class="long"')) return line;
+  const indent = words.length - words.trimStart().length + FURTHER;
+  return `<span class="long" style="--indent: ${indent}ch">${line}</span>`;
+}
 
 global.MathJax = {
   loader: {
@@ -38,7 +48,9 @@ MathJax.startup.promise.then(() => {
     const page = path.join(site, name);
     const text = fs.readFileSync(page, "utf8");
     try {
-      const done = text.replace(FORMULA, (_, tag, rest, tex) => `<${tag}${rest}>${set(tex, tag === "div")}</${tag}>`);
+      const done = text
+        .replace(FORMULA, (_, tag, rest, tex) => `<${tag}${rest}>${set(tex, tag === "div")}</${tag}>`)
+        .replace(CODE, (code) => code.replace(LINE, markLong));
       if (done !== text) fs.writeFileSync(page, done);
     } catch (fault) {
       throw new Error(`${name}: ${fault.message}`);

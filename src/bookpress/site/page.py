@@ -47,7 +47,12 @@ def write_page(book: Book, name: str, small_map: str) -> None:
     title = re.match("# .*", first)
     if title is None:
         raise StalePage(f"{name}: the first cell must begin with a title, '# ...'")
-    strip = {"minutes": page.minutes(), "builds_on": page.builds_on(), "full_size": book.full_size_run(name)}
+    strip = {
+        "minutes": page.minutes(),
+        "builds_on": page.builds_on(),
+        "full_size": book.full_size_run(name),
+        "sizes": book.sizes(name),
+    }
     option = "" if record.profile == LAPTOP else f" --profile {record.profile}"
     head = render("page-head", title=title.group(), record=record, option=option, small_map=small_map, **strip)
     cells[0].source = f"{head.rstrip()}\n{first[title.end() :]}"
@@ -55,9 +60,7 @@ def write_page(book: Book, name: str, small_map: str) -> None:
         cells.append(new_markdown_cell(points))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
-    description = book.description(name)
-    about = {"og:description": description, "myst": {"html_meta": {"description": description}}}
-    whole = new_notebook(cells=cells, metadata=page.executed.metadata | about)
+    whole = new_notebook(cells=cells, metadata=page.executed.metadata)
     write_whole(layout.page(name), nbformat.writes(whole) + "\n")
     record.write(layout.generated / "records" / f"{name}.json")
 
@@ -130,7 +133,7 @@ class _Page:
         if FIGURE_MIME in data:
             name = f"{self.record.notebook}-{data[FIGURE_MIME]['name']}"
             write_whole(self.layout.figure(name), data["image/svg+xml"])
-            return without_html(figure_block(name, data[FIGURE_MIME], self.layout.figure(name)))
+            return without_html(figure_block(name, data[FIGURE_MIME]))
         if CLAIM_MIME in data:
             claim = data[CLAIM_MIME]["settled"]["claim"]
             return without_html(panel_block(next(one for one in self.record.claims if one.claim == claim)))

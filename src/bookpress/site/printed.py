@@ -36,7 +36,8 @@ _CONTENTS = """<style>h1 { font: 600 18pt serif } p { display: flex; margin: 0; 
 p.c { margin-top: .4em; font-weight: 600 } p.s { padding-left: 1.5em }
 a { flex: 1; color: inherit; text-decoration: none }</style><h1>Contents</h1>"""
 #: Pictures of a page load when they are near; on paper all are.
-_LOAD_PICTURES = "() => Promise.all([...document.images].map(p => (p.loading = 'eager', p.decode().catch(() => 0))))"
+_LOAD_PICTURES = """() => Promise.all([document.fonts.ready,
+    ...[...document.images].map(p => (p.loading = 'eager', p.decode().catch(() => 0)))])"""
 
 
 class PrintError(Failure, code=Exit.NOT_WHOLE):
@@ -68,6 +69,7 @@ def print_book(layout: Layout, target: Path) -> int:
     inside = Chapter(0, "Contents", "about:blank")
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(executable_path=program, args=_FLAGS).new_page()
+        page.emulate_media(media="print")  # from the beginning, so that the letters for paper are loaded
         page.set_default_timeout(600_000)  # the scoreboard takes half a minute on a busy machine
         _print(page, front, 1)
         _print(page, inside, front.after, others)  # as many sheets as with the numbers, which are not known yet

@@ -33,7 +33,6 @@ def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(run
     assert text.count("{image}") == 1
     for part in ("/figures/demo/good-line.svg", ":target: ../notebooks/demo/good.html", "A line, $y = x$."):
         assert part in text
-    assert re.search(r"^:width: \d+$", text, re.MULTILINE)
 
 
 def test_the_contents_list_what_there_is_in_the_registrys_order(run_toy: Layout) -> None:

@@ -77,13 +77,14 @@ def test_only_a_page_with_an_instrument_loads_its_script_also_without_formulas(t
 
 def test_the_evidence_is_folded_behind_its_first_paragraph_and_pictures_load_when_they_are_near(tmp_path: Path) -> None:
     (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    (tmp_path / "book" / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="30pt" height="15pt"/>')
     sections = ("How we checked", "Open.", "Folded.", "What to remember", ".. image:: a.svg")
     build(tmp_path, "\n\n".join(f"{text}\n{'=' * len(text)}" if "." not in text else text for text in sections))
     page = (tmp_path / "_build" / "html" / "index.html").read_text()
     parts = ["Open.", '<details class="how-we-checked">', "Folded.", "</details>", "What to remember<", "<img"]
     assert [page.index(part) for part in parts] == sorted(page.index(part) for part in parts)
-    assert 'loading="lazy"' in page[page.index("<img") :].partition(">")[0]
+    picture = page[page.index("<img") :].partition(">")[0]
+    assert all(part in picture for part in ('loading="lazy"', 'width="40"', 'height="20"'))
 
 
 def test_the_search_keeps_index_entries_of_pages_that_are_not_built_again(tmp_path: Path) -> None:
@@ -92,6 +93,19 @@ def test_the_search_keeps_index_entries_of_pages_that_are_not_built_again(tmp_pa
     for words in ("first", "second"):
         build(tmp_path, f"Front\n=====\n\n{words}\n\n.. toctree::\n\n   other\n")
         assert '"lemma 10"' in (tmp_path / "_build" / "html" / "searchindex.js").read_text()
+
+
+def test_a_page_is_described_by_its_first_sentences_and_code_is_not_searched(tmp_path: Path) -> None:
+    code = f"::\n\n   {'x' * 97}\n   short"
+    build(tmp_path, f"Front\n=====\n\n*Authors.*\n\nIt reads. For :math:`x` it adds. It *halts*.\n\n{code}\n")
+    site = tmp_path / "_build" / "html"
+    page = (site / "index.html").read_text()
+    assert '<meta content="It reads. It halts." name="description" />' in page
+    assert '"index": "It reads. It halts."' in (site / "_static" / "search-pages.js").read_text()
+    index = (site / "searchindex.js").read_text()
+    assert '"read"' in index
+    assert "xxx" not in index
+    assert re.search(r'<span class="long" style="--indent: 4ch">(<[^>]*>)*x{97}</span>\n</span>(<[^>]*>)*short', page)
 
 
 def test_formulas_are_set_when_the_site_is_built_and_have_mathml(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_the_page_carries_badge_statement_figure_table_and_panel(bound: Any) -> 
     assert "{figure} /figures/demo/good-line.svg" in text
     assert ':alt: "a rising line"' in text
     assert "| 1 | 0.5 |" in text
-    assert "| Control | four is less | 4 | < | 3 | fails, as it must |" in text
+    assert "| Control | four is less | 4 | not < | 3 | fails, as it must |" in text
     assert bound.layout.figure("demo/good-line").read_text().startswith("<?xml")
 
 
@@ -69,11 +69,11 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     bind_book(layout, "laptop")
     row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \|  \| {verdict}`%s` \|"
     assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
-    assert "Full size: not run. A day." in page_text(bound)
+    assert "Run here: n = 3; full size: n = 4. Full-size run: not run. A day." in page_text(bound)
     Record.read(layout.record("demo/good", "laptop")).write(layout.full_size_record("demo/good"))
     bind_book(layout, "laptop")
     assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
-    assert "Full size: recorded" in page_text(bound)
+    assert "Full-size run: recorded" in page_text(bound)
 
 
 def test_a_page_that_settles_what_it_does_not_state_is_refused(bound: Any, edit: Edit) -> None:

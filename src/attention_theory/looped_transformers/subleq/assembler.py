@@ -128,6 +128,6 @@ def _refuse_too_many_columns(made: SubleqProgram, address_bits: int | None, scra
     columns = made.columns(scratch)
     if address_bits is not None and columns > 2**address_bits:
         raise AssemblyError(
-            f"{columns} columns are too many for {address_bits} address bits, which tell {2**address_bits} apart; "
+            f"{columns} columns are too many for {address_bits} address bits, which distinguish {2**address_bits}; "
             f"use {least_address_bits(columns)}"
         )

@@ -35,7 +35,7 @@ def test_a_small_program_by_hand() -> None:
         ("x = 1\nx -= mem[3]\nhalt", "line 2: address 'mem\\[3\\]' is out of range"),
         ("x = 1\n\ny = 128\nhalt", "line 3: 128 is out of range: 8 bits hold -127 to 127"),
         ("x = 1\nminus_one -= x\nhalt", "line 2: cell 'minus_one' is reserved"),
-        ("x = 1 2 3 4 5\nx -= x\nhalt", "10 columns are too many for 3 address bits, which tell 8 apart; use 4"),
+        ("x = 1 2 3 4 5\nx -= x\nhalt", "10 columns are too many for 3 address bits, which distinguish 8; use 4"),
     ],
 )
 def test_faults_that_the_browser_does_not_find_are_refused_with_their_line(text: str, message: str) -> None:
