@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from attention_theory.bridges.hyper_features import (
-    _products,
     hyper_feature_count,
     hyper_features,
     hyper_heads,
@@ -53,11 +52,6 @@ def test_scores_and_values_meet_in_one_matrix(sum_over: Sum) -> None:
     matrix = score_value_features(tokens[:, -1], tokens, 3, sum_over)
     ours = torch.einsum("nuv,u,v->n", matrix, score.flatten(), value.flatten())
     assert relative_error(ours, linear_hyper_attention(tokens, score, value, sum_over)[:, -1, 0]) < 1e-12
-
-
-def test_products_have_the_square_for_an_inner_product() -> None:
-    left, right = normal(3, seed=0), normal(3, seed=1)
-    assert torch.allclose(_products(left) @ _products(right), (left @ right) ** 2)
 
 
 def test_the_count_of_features_by_hand() -> None:

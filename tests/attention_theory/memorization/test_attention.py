@@ -7,7 +7,6 @@ from attention_theory.memorization.attention import (
     features,
     matrix_form,
     memorises,
-    parameter_count,
     predict,
     predict_literally,
     random_heads,
@@ -41,20 +40,6 @@ def test_all_forms_agree(
     assert torch.allclose(batched, torch.stack(literal), atol=1e-12)
     assert torch.allclose(batched, matrix_form(features(model, examples), readout), atol=1e-12)
     assert torch.allclose(softmax_weights(model, examples).sum(-1), torch.ones(()).double(), atol=1e-14)
-
-
-def test_skip_adds_the_decoded_query() -> None:
-    examples = sample_examples(5, 3, 6, seed=0)
-    model, readout = random_heads(2, 6, 3, 1), random_readout(2, 6, 3, 2, 2)
-    difference = predict(model, readout, examples, skip=True) - predict(model, readout, examples)
-    assert torch.allclose(difference, examples.queries @ readout.decode, atol=1e-13)
-
-
-def test_parameter_count_counts_the_parameters() -> None:
-    model, readout = random_heads(3, 8, 4, 0), random_readout(3, 8, 5, 2, 0)
-    counted = sum(part.numel() for part in (model.keys, model.queries, readout.values, readout.output, readout.decode))
-    assert parameter_count(3, 8, 4, 5, 2) == counted
-    assert counted - parameter_count(3, 8, 4, 5, 2, form="printed") == 3 * 8 * 5
 
 
 def test_the_capacity_by_hand() -> None:

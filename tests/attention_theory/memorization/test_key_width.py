@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from attention_theory.memorization.attention import random_heads, softmax_weights
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.key_width import dimension_count, narrowed_heads
+from attention_theory.memorization.key_width import narrowed_heads
 
 
 @settings(max_examples=15)
@@ -15,14 +15,6 @@ def test_width_n_minus_1_is_as_good_as_any(heads: int, tokens: int, head_width: 
     narrow = narrowed_heads(wide, examples.contexts)
     assert narrow.keys.shape == (heads, 9, tokens - 1)
     assert torch.allclose(softmax_weights(wide, examples), softmax_weights(narrow, examples), atol=1e-9)
-
-
-def test_the_count_by_hand() -> None:
-    """H matrices of a rank r, r (rows + d - r) numbers each, and a read-out of the features for each output."""
-    assert dimension_count(1, 2, 3, 1, shared=True) == 1 * (1 + 3 - 1) + (1 + 1)
-    assert dimension_count(2, 3, 5, 2, shared=True, outputs=3) == 2 * 2 * (2 + 5 - 2) + 3 * (2 * 2 + 1)
-    assert dimension_count(2, 3, 5, 2, shared=False, outputs=3) == 2 * 2 * (5 + 5 - 2) + 3 * 2 * 5
-    assert dimension_count(2, 4, 5, 9, shared=True) == dimension_count(2, 4, 5, 3, shared=True)
 
 
 def test_a_narrowed_head_has_from_one_to_all_but_one_of_the_tokens_columns() -> None:

@@ -8,11 +8,10 @@ from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.single_head import (
     column_logits,
     fit_targets,
-    one_hot_of_largest,
     saturating_scale,
     silent_direction,
 )
-from attention_theory.randomness import generator, normal
+from attention_theory.randomness import generator
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -34,19 +33,6 @@ def test_silent_direction_is_silent_and_decided(shared: bool) -> None:
     two_largest = values[~silent].topk(2).values
     assert gap == pytest.approx((two_largest[:, 0] - two_largest[:, 1]).min().item())
     assert gap > 0
-
-
-def test_saturating_scale_is_enough_and_not_wasteful() -> None:
-    draw = generator(0)
-    fixed, decisive = normal(2, 6, 5, seed=draw)
-    scale = saturating_scale(fixed, decisive, 1e-3)
-    limit = one_hot_of_largest(decisive)
-
-    def distance(size: float) -> float:
-        return ((fixed + size * decisive).softmax(-1) - limit).abs().sum(-1).max().item()
-
-    assert distance(scale) <= 1e-3
-    assert distance(0.5 * scale) > 1e-3
 
 
 def test_the_scale_by_hand() -> None:

@@ -2,7 +2,6 @@
 
 import errno
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,22 +119,6 @@ def test_pages_stay_where_a_disk_is_full(run_toy: Layout, monkeypatch: pytest.Mo
         bind_book(run_toy, "laptop")
     assert pages_of(run_toy) == before
     assert is_whole(run_toy)
-
-
-def cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-3])
-
-
-def fill_with_zeros(path: Path) -> None:
-    path.write_bytes(bytes(path.stat().st_size))
-
-
-@pytest.mark.parametrize("damage", [cut_short, fill_with_zeros, Path.unlink])
-def test_a_damaged_page_is_noticed(run_toy: Layout, damage: Callable[[Path], None]) -> None:
-    bind_book(run_toy, "laptop")
-    assert is_whole(run_toy)
-    damage(run_toy.generated / "scoreboard.md")
-    assert not is_whole(run_toy)
 
 
 def is_whole(layout: Layout) -> bool:

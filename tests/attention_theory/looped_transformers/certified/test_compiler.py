@@ -56,9 +56,3 @@ def test_a_wrong_rule_is_refuted(rules: dict[str, str], name: str, statement: st
     rules[name] = rules[name].replace(statement, wrong, 1)
     with contextlib.suppress(ParameterError):  # a program that no longer ends
         assert not certify_rules(4).settled
-
-
-@pytest.mark.parametrize("bits", [3, 9])
-def test_bits_out_of_range_are_refused(bits: int) -> None:
-    with pytest.raises(ParameterError, match="bits must be"):
-        certify_rules(bits)

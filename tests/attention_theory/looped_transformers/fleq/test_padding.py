@@ -1,22 +1,12 @@
 import torch
 
-from attention_theory.looped_transformers.blocks.base import FunctionBlock
-from attention_theory.looped_transformers.blocks.product import ProductBlock
-from attention_theory.looped_transformers.blocks.sum import SumBlock
-from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.programs.newton import newton_program
-from attention_theory.looped_transformers.programs.power_iteration import power_program
 from attention_theory.looped_transformers.programs.regression import sgd_program
 from attention_theory.randomness import normal
 
 MATRIX = torch.eye(4, dtype=torch.float64) + normal(4, 4, seed=0) / 6
-BLOCKS: list[FunctionBlock] = [ProductBlock(), SumBlock("add", 1), SumBlock("sub", 1), TransposeBlock()]
-
-
-def programs() -> list[FleqProgram]:
-    return [one.padded(60, 17) for one in (newton_program(MATRIX, 2), power_program(MATRIX + MATRIX.mT, 3))]
 
 
 def test_a_padded_program_does_the_same() -> None:
