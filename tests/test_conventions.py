@@ -22,7 +22,7 @@ PAPERS = sorted(name for name in _CLAIMED if (PACKAGE / name).is_dir())
 PRESS = ROOT / "src" / "bookpress"
 ROOMS = sorted(path.parent.name for path in PRESS.glob("*/__init__.py"))
 #: How much of the press can be understood in an hour.
-MOST_FILES, MOST_LINES = 45, 6800
+MOST_FILES, MOST_LINES = 45, 6865
 #: The one room that sets the papers side by side, and so imports all of them. None of them imports it.
 ACROSS = "bridges"
 #: The names of the layers of all papers, for a user of torch who does not read the book. No paper imports it.
