@@ -65,8 +65,8 @@ def _standard(formula: Term) -> Term:
         if kind in (z3.Z3_OP_ADD, z3.Z3_OP_MUL, z3.Z3_OP_AND, z3.Z3_OP_OR) and count == 1:
             swaps.append((z3.ExprRef(term, context), z3.ExprRef(parts[0], context)))
         if kind == z3.Z3_OP_POWER:
-            base, power = z3.ArithRef(parts[0], context), z3.IntNumRef(parts[1], context)
-            swaps.append((z3.ExprRef(term, context), z3.Product([base] * power.as_long())))
+            base, power = z3.ArithRef(parts[0], context), int(z3.Z3_get_numeral_string(of, parts[1]))
+            swaps.append((z3.ExprRef(term, context), z3.Product([base] * power)))
     return _standard(z3.substitute(formula, *swaps)) if swaps else formula
 
 
