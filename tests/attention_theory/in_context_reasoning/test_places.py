@@ -1,8 +1,7 @@
-"""Look-ups against the 0/1 matrix of all codes, written out."""
+"""Look-ups in either order of summing, and of models on several sets of sentences at once."""
 
 import pytest
 import torch
-from torch import Tensor
 
 from attention_theory.in_context_reasoning._places import Places, _sorted
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
@@ -10,32 +9,6 @@ from attention_theory.randomness import normal
 
 SIZE, LENGTH, COUNT = 11, 12, 7
 TOKENS = sample_sentences(Task(SIZE, 2, 3, LENGTH, noisy=True, fillers="outputs allowed"), COUNT, seed=1).tokens
-
-
-def codes_of(tokens: Tensor) -> Tensor:
-    """Every ``x_h`` as a row of zeros with its two ones; the first word of a sentence has one."""
-    codes = torch.zeros(*tokens.shape, 2 * SIZE, dtype=torch.float64)
-    for sentence, words in enumerate(tokens.tolist()):
-        for place, word in enumerate(words):
-            codes[sentence, place, word] = 1
-            if place:
-                codes[sentence, place, SIZE + words[place - 1]] = 1
-    return codes
-
-
-@pytest.mark.parametrize("models", [(), (3,), (2, 3)])
-@pytest.mark.parametrize("in_order", [False, True])
-def test_sums_are_products_with_the_codes(models: tuple[int, ...], in_order: bool) -> None:
-    places, codes = Places(TOKENS, SIZE, in_order), codes_of(TOKENS)
-    assert len(places) == COUNT
-    lookup = normal(*models, COUNT, 2 * SIZE, seed=2)
-    assert (places.read(lookup) - torch.einsum("shc,...sc->...sh", codes, lookup)).abs().max() < 1e-14
-    values = normal(*models, COUNT, LENGTH, seed=3)
-    assert (places.write(values) - torch.einsum("shc,...sh->...sc", codes, values)).abs().max() < 1e-14
-    matrix = normal(*models, 2 * SIZE, 5, seed=4)
-    assert (places.at_last(matrix) - codes[:, -1] @ matrix).abs().max() < 1e-14
-    features = normal(*models, COUNT, 5, seed=5)
-    assert (places.by_last(features) - codes[:, -1].T @ features).abs().max() < 1e-14
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -12,10 +12,6 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
 
 
-def gaussian(count: int, tokens: int, width: int, seed: int) -> Tensor:
-    return normal(count, tokens, width, seed=seed)
-
-
 def automata(runs: int, seed: int) -> tuple[AutomatonExecutor, Tensor]:
     task = AutomatonExecutor(2, 2, 2)
     source = torch.Generator().manual_seed(seed)
@@ -27,7 +23,7 @@ def automata(runs: int, seed: int) -> tuple[AutomatonExecutor, Tensor]:
 @pytest.mark.parametrize("samples", [4, 40])
 def test_the_fit_is_algorithm_1(samples: int) -> None:
     """Fewer samples than features, where the solution of least norm is asked for, and more, with noise."""
-    inputs, fresh = gaussian(samples, 4, 3, 0), gaussian(20, 5, 3, 1)
+    inputs, fresh = normal(samples, 4, 3, seed=0), normal(20, 5, 3, seed=1)
     labels = mhla(random_heads(2, 3, seed=2), inputs) + 0.1 * normal(samples, 3, seed=3)
     fit = kernel_fit(kernel(inputs, inputs), labels)
     learned = learn(inputs, labels)
@@ -38,7 +34,7 @@ def test_the_fit_is_algorithm_1(samples: int) -> None:
 
 
 def test_what_is_outside_the_span_is_told_as_by_the_features() -> None:
-    inputs, fresh = gaussian(10, 3, 3, 0), gaussian(5, 3, 3, 1)
+    inputs, fresh = normal(10, 3, 3, seed=0), normal(5, 3, 3, seed=1)
     fresh[0] = inputs[3]
     fit = kernel_fit(kernel(inputs, inputs), torch.zeros(10, 1, dtype=torch.float64))
     found = fit.outside(kernel(fresh, inputs), kernel(fresh, fresh).diagonal())

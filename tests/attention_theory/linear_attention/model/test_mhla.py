@@ -5,13 +5,9 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
 
 
-def draw(tokens: int, width: int, seed: int, batch: tuple[int, ...] = ()) -> torch.Tensor:
-    return normal(*batch, tokens, width, seed=seed)
-
-
 def test_zero_tokens_in_front_change_nothing() -> None:
     model = random_heads(2, 3, seed=5)
-    sequences = [draw(n, 3, seed=n) for n in (1, 4, 2)]
+    sequences = [normal(n, 3, seed=n) for n in (1, 4, 2)]
     stacked = stack_lengths(sequences)
     assert stacked.shape == (3, 4, 3)
     one_by_one = torch.stack([mhla(model, one) for one in sequences])

@@ -15,15 +15,11 @@ def program(*moves: str) -> FleqProgram:
     return assemble(text, {"x": torch.arange(3.0 * 3).reshape(3, 3), "y": 0.0, "rest": 0.0}, SIZE, {"rest": 40})
 
 
-def machine_of(one: FleqProgram, **options: object) -> FleqMachine:
-    return FleqMachine(one, **options)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("heads", ["one", "several"])
 @pytest.mark.parametrize("fields", ["a", "b", "c", "ab", "ac", "bc", "abc"])
 def test_only_the_addresses_that_are_meant_change(fields: str, heads: str) -> None:
     built = program(f"advance step.{fields} by 5", f"rewind step.{fields} to x[1]", f"advance step.{fields}")
-    machine, reference = machine_of(built, heads=heads), interpret(built)
+    machine, reference = FleqMachine(built, heads=heads), interpret(built)  # type: ignore[arg-type]
     result = compare(machine.run(built), reference)
     assert result.counters_agree
     assert result.pointers_agree
@@ -37,21 +33,21 @@ def test_only_the_addresses_that_are_meant_change(fields: str, heads: str) -> No
 
 def test_no_layer_and_no_head_is_added() -> None:
     built = program("advance step.a")
-    plain, moving = (summarise(machine_of(built, pointers=one).transformer) for one in (False, True))
+    plain, moving = (summarise(FleqMachine(built, pointers=one).transformer) for one in (False, True))
     assert (moving.layers, moving.heads) == (plain.layers, plain.heads)
     assert moving.width < plain.width + 3 * 7 + 4
 
 
 def test_the_rows_of_theorem_2_are_too_few() -> None:
     built = program("advance step.b by 6", "advance step.b by 6")
-    result = compare(machine_of(built, form={"pointer rows": "printed"}).run(built), interpret(built))
+    result = compare(FleqMachine(built, form={"pointer rows": "printed"}).run(built), interpret(built))
     assert not result.pointers_agree
 
 
 def test_a_wide_machine_moves_its_pointers_too() -> None:
     """Where d rows are more than the addresses take, the rest of an instruction lies below them."""
     built = assemble("advance step.ac by 2\nstep: y = add(x, y) width 2\nhalt", {"x": 3.0, "y": 1.0}, 24)
-    result = compare(machine_of(built).run(built), interpret(built))
+    result = compare(FleqMachine(built).run(built), interpret(built))
     assert result.counters_agree
     assert result.pointers_agree
     assert result.deviation < 1e-10
