@@ -1,10 +1,13 @@
 import pytest
 import torch
 
+from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq._one_head import rows_to_copy
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.programs.backpropagation import SigmoidNetwork
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
@@ -42,6 +45,16 @@ def test_merged_without_the_selection_the_blocks_disturb_one_another() -> None:
     reference = interpret(program)
     result = compare(FleqMachine(program, selected=False).run(program, len(reference.counters)), reference)
     assert not result.counters_agree or result.deviation > 1e-2
+
+
+def test_copies_are_of_what_queries_values_and_shifts_read() -> None:
+    blocks = [SumBlock("add", 1), ProductBlock()]
+    layout = FleqLayout(3, 5, 2, blocks, 30.0, heads="several")
+    rows = layout.rows
+    assert rows_to_copy(blocks[0], rows, layout.setting) == list(rows["in out"])
+    product = {*rows["in out"], *rows["mul ones"], *rows["mul identity"]}
+    assert rows_to_copy(blocks[1], rows, layout.setting) == sorted(product)
+    assert layout.copies == {}
 
 
 def test_a_layer_has_as_many_heads_as_its_widest_block() -> None:
