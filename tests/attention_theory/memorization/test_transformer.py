@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.transformer import Norm, TransformerLayer, cast, random_layer
+from attention_theory.memorization.transformer import TransformerLayer, cast, random_layer
 from attention_theory.randomness import normal
 
 
@@ -36,9 +36,3 @@ def test_both_ways_are_the_literal_layer(order: str, causal: bool) -> None:
     assert torch.allclose(everywhere, torch.stack([literal(layer, text, causal) for text in tokens]), atol=1e-12)
     position = -1 if causal else 0
     assert torch.allclose(layer.at(tokens, position), everywhere[:, position], atol=1e-12)
-
-
-def test_a_norm_has_mean_zero_and_variance_one() -> None:
-    x = normal(3, 7, seed=0)
-    centred = x - x.mean(dim=1, keepdim=True)
-    torch.testing.assert_close(Norm()(x), centred / centred.square().mean(dim=1, keepdim=True).sqrt())

@@ -1,17 +1,15 @@
 from collections.abc import Callable
 
 import pytest
-import torch
 
 from attention_theory.certificates import Certificate
-from attention_theory.certificates.smt import z3
 from attention_theory.looped_transformers.certified.fleq_blocks import ask_blocks, certify_blocks
 from attention_theory.looped_transformers.certified.fleq_cycle import (
     ask_rows_of_blocks,
     ask_work_is_cleared,
     certify_fleq_cycle,
 )
-from attention_theory.looped_transformers.certified.fleq_layers import after, layer_of, number, signs, small_machine
+from attention_theory.looped_transformers.certified.fleq_layers import layer_of, small_machine
 from attention_theory.looped_transformers.certified.fleq_operands import certify_pointers, certify_routes
 from attention_theory.looped_transformers.certified.fleq_results import certify_branch, certify_write
 from attention_theory.looped_transformers.certified.pointer_moves import certify_pointer_moves
@@ -57,19 +55,3 @@ def test_a_block_that_leaves_its_work_behind_is_noticed() -> None:
     weights = layer_of(machine, "4.2").w2[machine.layout.rows["mul moved"][0]]
     weights[weights.nonzero()[0]] *= 2
     assert ask_work_is_cleared(machine).outcome == "refuted"
-
-
-def test_a_network_of_terms_has_the_values_of_the_network() -> None:
-    machine = small_machine()
-    layer, counter = layer_of(machine, "7c"), list(machine.layout.rows["counter"])
-    column = torch.randn(1, machine.layout.rows.size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    state = {row: z3.RealVal(repr(value)) for row, value in enumerate(column[0].tolist())}
-    terms = after(layer, counter, state)
-    seen = [float(z3.simplify(terms[row]).as_fraction()) for row in counter]
-    assert seen == pytest.approx(layer.feed_forward(column)[0, counter].tolist(), rel=1e-6, abs=1e-6)
-
-
-def test_signs_stand_for_a_number() -> None:
-    bits = signs("n", 3)
-    eleven = z3.substitute(number(bits), *((bit, z3.RealVal(sign)) for bit, sign in zip(bits, (1, -1, 1), strict=True)))
-    assert z3.simplify(eleven).as_long() == 5

@@ -47,21 +47,6 @@ def test_merged_without_the_selection_the_blocks_disturb_one_another() -> None:
     assert not result.counters_agree or result.deviation > 1e-2
 
 
-def test_only_the_chosen_block_has_its_copies_filled() -> None:
-    program = assemble("c = sub(a, b)\nd = mul(a, b)\nhalt", {"a": 1.0, "b": 2.0, "c": 0.0, "d": 0.0}, size=4)
-    machine = FleqMachine(program)
-    layout, state = machine.layout, machine.layout.pack(program)
-    for layer in machine.transformer.dense[:3]:
-        state = layer(state, machine.inverse_temperature)
-    for name, copies in layout.copies.items():
-        fixed, held = state[:, list(copies)], state[:, list(copies.values())]
-        inside = state[:, layout.rows["scratch"][0]] == 1
-        if name == "sub":
-            torch.testing.assert_close(held[inside], fixed[inside], rtol=0, atol=1e-12)
-        else:
-            assert held.count_nonzero() == 0
-
-
 def test_copies_are_of_what_queries_values_and_shifts_read() -> None:
     blocks = [SumBlock("add", 1), ProductBlock()]
     layout = FleqLayout(3, 5, 2, blocks, 30.0, heads="several")
