@@ -17,14 +17,6 @@ def program(layout: FleqLayout, *targets: int) -> FleqProgram:
     return FleqProgram(code, torch.arange(18.0, dtype=torch.float64).reshape(6, 3), {}, {})
 
 
-def test_every_column_has_an_address_of_its_own() -> None:
-    one = layout()
-    assert one.columns == 12 + 6 + 3
-    assert len({tuple(code) for code in one.codes.tolist()}) == 2**one.bits >= one.columns
-    numbers = ((one.codes + 1) / 2) @ (2.0 ** torch.arange(one.bits)).double()
-    assert torch.equal(numbers, torch.arange(2.0**one.bits, dtype=torch.float64))
-
-
 def test_an_instruction_lies_in_its_column_field_by_field() -> None:
     one = layout()
     state = one.pack(program(one, 2, 0, 1))
