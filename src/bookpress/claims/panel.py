@@ -20,9 +20,6 @@ IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">":
 
 _SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
 
-#: What a row shows in place of a relation that does not hold, or that its draws leave open: never the bare sign.
-_FAILING = {"==": "≠", "!=": "="}
-
 #: A number with an exponent, as Python writes it.
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
 
@@ -209,9 +206,9 @@ def _row(item: Item, verdict: Verdict) -> str:
 def _relation(item: Item) -> str:
     """The sign between what was measured and its bound, as it is true: ``≤``, ``not ≤``, ``≤?`` where it is open."""
     sign = _SIGNS.get(item.relation, item.relation)
-    if item.passed is None:
-        return f"{sign}?" if item.counts else sign
-    return sign if item.passed else _FAILING.get(item.relation, f"not {sign}")
+    if item.passed is False:
+        return {"=": "≠", "≠": "="}.get(sign, f"not {sign}")
+    return f"{sign}?" if item.counts and not item.passed else sign
 
 
 def _heading_of(role: Role) -> str:

@@ -3,7 +3,7 @@
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -13,14 +13,11 @@ from bookpress.claims.registry import Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
-from bookpress.notebooks.profile import Settings, full_size
+from bookpress.notebooks.profile import full_size
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
 from bookpress.site.markdown import badges
 from bookpress.sweeps.figures import FigureSweep, figure_sweeps
-
-#: Numbers of a run that the strip under a title has.
-_SIZES = 5
 
 #: Below the book's folder.
 FINDINGS = Path("generated", "findings.json")
@@ -125,13 +122,6 @@ class Book:
         settings = self.full_size.get(name)
         return f"not run. {settings.cost or ''}".strip() if settings else ""
 
-    def sizes(self, name: str) -> list[str]:
-        """The first numbers in which a run here and one at full size differ, ``d = 4, rounds = 10``, if any."""
-        here, full = self.records[name].parameters, self.full_size.get(name, Settings()).parameters
-        unlike = [key for key in full if not isinstance(full[key], str) and here.get(key, full[key]) != full[key]]
-        numbers = [{key.replace("_", " "): _span(run[key]) for key in unlike[:_SIZES]} for run in (here, full)]
-        return [", ".join(f"{key} = {value}" for key, value in run.items()) for run in numbers if run]
-
     @cached_property
     def _laptop_dependencies(self) -> Dependencies:
         return Dependencies(self.layout, LAPTOP)
@@ -159,8 +149,3 @@ class Book:
         named = dict.fromkeys([*spine, *(entry.notebook for entry in paper.claims if entry.notebook)])
         rest = [name for name in self.records if name.startswith(f"{paper.name}/") and name not in named]
         return [name for name in named if name in self.records] + rest
-
-
-def _span(value: Any) -> str:
-    """A number, or the least and the greatest of a list."""
-    return f"{min(value)} to {max(value)}" if isinstance(value, list) and len(value) > 1 else str(value).strip("[]")

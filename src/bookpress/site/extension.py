@@ -1,7 +1,7 @@
 """Additions of the book to Sphinx: claims, formulas without a network, instruments, own notebooks as downloads.
 
 No page runs MathJax in a reader's browser. Sphinx writes TeX between ``\\(`` and ``\\)``; once all pages are written,
-``maths.js`` replaces it in them by what MathJax makes of it, with MathML for screen readers.
+``maths.js`` replaces it in them by what MathJax makes of it, with MathML for screen readers, and mends their markup.
 """
 
 import json
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import zipfile
 from importlib import metadata
+from itertools import accumulate
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, cast
@@ -30,7 +31,6 @@ from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
 from bookpress.files import write_manifest
 from bookpress.layout import Layout
 from bookpress.site import claim_domain, instruments
-from bookpress.site.markdown import drawn_size
 
 #: The archive of the sources, among the static files.
 _SOURCES = "sources.zip"
@@ -54,16 +54,6 @@ _FOLD = '<details class="how-we-checked"><summary>Checks, controls and method no
 #: Extensions that do not declare themselves safe for parallel reading, and do nothing while a page is read.
 _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
 
-#: Markup of a page's body for the keyboard, for screen readers and for slow lines: as Sphinx writes it, and as mended.
-_MENDED = {
-    r'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
-    r'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
-    # A line does not begin with the comma behind a formula.
-    r'(<span class="math notranslate nohighlight">[^<]*</span>[,.;:?!)”’]+)': r'<span class="joined">\1</span>',
-    r'style="width: (\d+)px;"': r'width="\1" style="--drawn: \1px"',  # it may shrink
-    r'style="width: (\d+)px; height: (\d+)px;"': r'width="\1" height="\2" style="--drawn: \1px"',
-}
-
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
@@ -75,7 +65,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("doctree-read", _fold_evidence)
     app.connect("doctree-read", _describe)
-    app.connect("doctree-read", _size_drawings)
     app.connect("html-page-context", _name_page, priority=400)  # before the cards, which take the title
     app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _complete_site, priority=999)  # after all that writes into the site
@@ -123,34 +112,22 @@ def _fold_evidence(_: Sphinx, page: nodes.document) -> None:
 
 
 def _describe(app: Sphinx, page: nodes.document) -> None:
-    """Describe a page by the first sentences of its first paragraph that begins with words, if it says nothing itself.
+    """Describe a page that does not describe itself by the first sentences of its prose, those with formulas left out.
 
-    The lines under a title begin with a badge or in italics. A sentence with a formula is left out.
+    Prose begins with words; the lines under a title begin with a badge or in italics.
     """
-    given = [meta["content"] for meta in page.findall(nodes.meta) if meta.get("name") == "description"]
-    described = given[0] if given else ""
-    for paragraph in page.findall(nodes.paragraph) if not given else ():
-        prose = isinstance(paragraph.parent, nodes.section) and "run-line" not in paragraph["classes"]
-        if prose and isinstance(paragraph[0], nodes.Text):
-            text = "".join("\0" if isinstance(part, nodes.math) else part.astext() for part in paragraph.children)
-            sentences = re.split(r"(?<=[.!?:]) (?=[A-Z\0])", " ".join(text.split()))
-            described = " ".join(sentence for sentence in sentences if "\0" not in sentence)
-            if described:
-                break
-    if len(described) > _DESCRIBED:
-        whole = re.match(rf".{{40,{_DESCRIBED}}}[.!?](?= )", described)
-        described = whole.group() if whole else shorten(described, _DESCRIBED, placeholder=" …")
+    said = [meta["content"] for meta in page.findall(nodes.meta) if meta.get("name") == "description"]
+    for paragraph in [] if said else page.findall(nodes.paragraph):
+        begins = isinstance(paragraph.parent, nodes.section) and isinstance(paragraph[0], nodes.Text)
+        if begins and not said and "run-line" not in paragraph["classes"]:
+            words = [part for part in paragraph if getattr(part, "get", {}.get)("refdomain") != "cite"]
+            text = "".join("\0" if isinstance(part, nodes.math) else part.astext() for part in words).replace(" ,", ",")
+            said = [one for one in re.split(r"(?<=[.!?:]) (?=[A-Z\0])", " ".join(text.split())) if "\0" not in one]
+    fitting = [whole for whole in accumulate(said, "{} {}".format) if len(whole) <= _DESCRIBED]
+    described = fitting[-1] if fitting else shorten(" ".join(said), _DESCRIBED, placeholder=" …")
     app.env.metadata[app.env.docname]["og:description"] = described
-    if described and not given:
+    if described and next(page.findall(nodes.meta), None) is None:
         page.insert(0, nodes.meta(name="description", content=described))
-
-
-def _size_drawings(app: Sphinx, page: nodes.document) -> None:
-    """Give drawings the size that they are drawn at, so that a page does not jump when one is loaded."""
-    for picture in page.findall(nodes.image):
-        drawing = Path(app.srcdir, picture["uri"])
-        if drawing.suffix == ".svg" and drawing.is_file() and "width" not in picture:
-            picture.attributes |= drawn_size(drawing)
 
 
 def _chapter(app: Sphinx, page: str) -> str:
@@ -215,9 +192,7 @@ def _complete_site(app: Sphinx, failure: Exception | None) -> None:
 def _complete_page(
     app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Mend a page's markup, lead to how the book is cited, and load what its formulas and instruments need."""
-    for written, mended in _MENDED.items():
-        context["body"] = re.sub(written, mended, context.get("body", ""))
+    """Lead from a page to how the book is cited, and load what its formulas and instruments need."""
     leads = {
         f"{context['pathto']('references').rstrip('#')}#cite-this": "Cite this book",
         context["pathto"]("genindex").rstrip("#"): "Index",
@@ -226,7 +201,7 @@ def _complete_page(
     context["theme_extra_footer"] = " · ".join(f'<a href="{link}">{words}</a>' for link, words in leads.items())
     if page == "search":
         app.add_js_file(_FOUND)
-    if 'class="math' in context["body"]:
+    if 'class="math' in context.get("body", ""):
         app.add_css_file(_MATHS)
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
         layout = _layout(app)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -31,15 +30,6 @@ def figure_block(name: str, details: dict[str, str], link: str = "") -> str:
     """A figure with its number and caption, or with ``link`` a picture that leads there, for the gallery."""
     alt = json.dumps(" ".join(details["alt"].split()), ensure_ascii=False)  # quoted: '#' begins a comment
     return render("figure", name=name, details=details, alt=alt, link=link)
-
-
-def drawn_size(svg: Path) -> dict[str, str]:
-    """The width and the height that a drawing gives itself, in pixels; of one without, those of its view box."""
-    begin = svg.read_text(encoding="utf-8")[:2000]
-    sizes = [(side, float(points) * 4 / 3) for side, points in re.findall(r'\b(width|height)="([\d.]+)pt"', begin)]
-    if not sizes and (box := re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', begin)):
-        sizes = [("width", float(box[1])), ("height", float(box[2]))]
-    return {side: f"{length:.0f}px" for side, length in sizes}
 
 
 def without_html(markdown: str) -> str:

@@ -47,12 +47,8 @@ def write_page(book: Book, name: str, small_map: str) -> None:
     title = re.match("# .*", first)
     if title is None:
         raise StalePage(f"{name}: the first cell must begin with a title, '# ...'")
-    strip = {
-        "minutes": page.minutes(),
-        "builds_on": page.builds_on(),
-        "full_size": book.full_size_run(name),
-        "sizes": book.sizes(name),
-    }
+    strip = {"minutes": page.minutes(), "builds_on": page.builds_on(), "full_size": book.full_size_run(name)}
+    strip["full"] = book.full_size[name].parameters if name in book.full_size else {}
     option = "" if record.profile == LAPTOP else f" --profile {record.profile}"
     head = render("page-head", title=title.group(), record=record, option=option, small_map=small_map, **strip)
     cells[0].source = f"{head.rstrip()}\n{first[title.end() :]}"
