@@ -107,6 +107,7 @@ function describeResults() {
   const describe = () => {
     for (const item of place.querySelectorAll("li:not(:has(.context))")) {
       const page = item.querySelector("a").getAttribute("href").replace(/\.html.*/, "");
+      item.querySelector(":scope > span")?.remove(); // Sphinx's own words for a claim
       item.append(Object.assign(document.createElement("p"), { className: "context", textContent: searchPages[page] ?? "" }));
     }
   };
