@@ -120,7 +120,8 @@ def _describe(app: Sphinx, page: nodes.document) -> None:
     for paragraph in [] if said else page.findall(nodes.paragraph):
         begins = isinstance(paragraph.parent, nodes.section) and isinstance(paragraph[0], nodes.Text)
         if begins and not said and "run-line" not in paragraph["classes"]:
-            words = [part for part in paragraph if getattr(part, "get", {}.get)("refdomain") != "cite"]
+            cited = {id(part) for part in paragraph.findall(nodes.Element) if part.get("refdomain") == "cite"}
+            words = [part for part in paragraph.children if id(part) not in cited]
             text = "".join("\0" if isinstance(part, nodes.math) else part.astext() for part in words).replace(" ,", ",")
             said = [one for one in re.split(r"(?<=[.!?:]) (?=[A-Z\0])", " ".join(text.split())) if "\0" not in one]
     fitting = [whole for whole in accumulate(said, "{} {}".format) if len(whole) <= _DESCRIBED]
