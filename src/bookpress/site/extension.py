@@ -68,7 +68,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", _name_page, priority=400)  # before the cards, which take the title
     app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _complete_site, priority=999)  # after all that writes into the site
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _layout(app: Sphinx) -> Layout:
