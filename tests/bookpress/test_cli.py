@@ -41,7 +41,7 @@ def test_run_show_and_list_of_a_good_notebook(toy: Any, book: Book) -> None:
     for arguments, words in (
         ("show demo/good", "not run yet at profile 'laptop': `book run demo/good`"),
         ("list", "not run"),
-        ("run demo/good", "four is less: 4 < 3"),
+        ("run demo/good", "four is less: 4 not < 3"),
         ("show demo/good", "at least 1"),
         ("list", "1 holds"),
     ):

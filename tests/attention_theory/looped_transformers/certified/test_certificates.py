@@ -64,9 +64,9 @@ EVERY: dict[str, tuple[Callable[[], Certificate], str]] = {
     "bounded registers": (lambda: minsky.certify_bounded_registers(16), "32767 + 1 is -32768"),
     "squares": (squares.certify_squares, ""),
     "looped product": (squares.certify_looped_product, "is off by"),
-    "cycle of four layers": (lambda: subleq_cycle.certify_cycle(SubleqMachine(3, 2, 4)), "and not"),
-    "cycle of six layers": (lambda: subleq_cycle.certify_cycle(SubleqMachine(3, 2, 6)), "and not"),
-    "cycle of ten layers": (lambda: subleq_cycle.certify_cycle(SubleqMachine(3, 2, 10)), "and not"),
+    "cycle of four layers": (lambda: subleq_cycle.certify_cycle(SubleqMachine(3, 2, 4)), "instead of"),
+    "cycle of six layers": (lambda: subleq_cycle.certify_cycle(SubleqMachine(3, 2, 6)), "instead of"),
+    "cycle of ten layers": (lambda: subleq_cycle.certify_cycle(SubleqMachine(3, 2, 10)), "instead of"),
 }
 
 
