@@ -268,8 +268,8 @@ claim.verdict()
 #    find the teacher?
 #    <details><summary>Solution</summary>
 #
-#    It tries 9 and 10. At 10 all of them do, but few of the fits from random weights reach a loss of zero: most
-#    end in a local minimum. That only one function fits does not make it easy to find.
+#    It tries 9 and 10. At 10 all of them do, but they all start near it: none of the 12 fits from random weights
+#    reaches a loss of zero. That only one function fits does not make it easy to find.
 #
 #    </details>
 #
